@@ -325,13 +325,13 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   getSource: {
     path: '/sources/src',
-    answers: { 'catalog.get-source': { source: SOURCE } },
+    answers: { 'catalog.get-source': { source: SOURCE, revision: 5 } },
     status: 200,
     expected: SOURCE,
   },
   testSource: {
     path: '/sources/src/test',
-    answers: { 'catalog.get-source': { source: SOURCE }, 'edge.test-source': { test: SOURCE_TEST } },
+    answers: { 'catalog.get-source': { source: SOURCE, revision: 5 }, 'edge.test-source': { test: SOURCE_TEST } },
     status: 200,
     expected: SOURCE_TEST,
   },

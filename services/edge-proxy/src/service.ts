@@ -69,7 +69,9 @@ export async function startEdge(
   const verbs = createEdgeComponents(context, { bus, busClient, catalog, sources, bodies, memoryShare }, edgeId);
   const { edge, heartbeats, journal } = verbs;
   const tests = new SourceTests({ edge, edgeId });
-  bus.serve(edgeTestSource, ({ source }) => tests.test(source), { concurrencyMax: SOURCE_TESTS_MAX });
+  bus.serve(edgeTestSource, ({ source, revision }) => tests.test(source, revision), {
+    concurrencyMax: SOURCE_TESTS_MAX,
+  });
   if (spool !== null) void storeLeftUsage(spool, journal, log);
   const http = makeHttpServer({
     routes: makeEdgeRoutes(edge),

@@ -264,11 +264,12 @@ export const catalogGetModel = request({
   answer: z.union([z.object({ model: modelView }), managementRefusal]),
 });
 
+/** `revision`: a catalog revision that has the source like this or newer. */
 export const catalogGetSource = request({
   ...management,
   name: 'catalog.get-source',
   body: z.object({ id: objectId }),
-  answer: z.union([z.object({ source: sourceView }), managementRefusal]),
+  answer: z.union([z.object({ source: sourceView, revision: count }), managementRefusal]),
 });
 
 export const catalogGetAlias = request({

@@ -126,14 +126,18 @@ export const edgeResyncRequest = published({
 /** Timeout of one source test. Calls that were not tried by then are reported as such. */
 export const SOURCE_TEST_MS_MAX = 45_000;
 
+/** The longest wait of a test, of its time, until the edge uses the catalog revision. */
+export const SOURCE_TEST_WAIT_MS_MAX = 10_000;
+
 /**
  * Tests a source: the edge sends one request to each endpoint, like a client's, but without
- * admission, charge and usage record.
+ * admission, charge and usage record. Refused with `not_in_force` if the edge still uses an older
+ * catalog than `revision` after {@link SOURCE_TEST_WAIT_MS_MAX}.
  */
 export const edgeTestSource = request({
   ...managementBy('edge-proxy'),
   name: 'edge.test-source',
   timeoutMs: SOURCE_TEST_MS_MAX + 5_000,
-  body: z.object({ source: objectId }),
+  body: z.object({ source: objectId, revision: count }),
   answer: z.union([z.object({ test: sourceTestView }), managementRefusal]),
 });

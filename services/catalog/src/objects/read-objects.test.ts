@@ -79,7 +79,7 @@ test('GET returns the response of PUT, and a PUT of it changes nothing', async (
   });
   expect(await operator.getProvider('acme')).toEqual({ provider: provider.provider });
   expect(await operator.getModel('acme/one')).toEqual({ model: model.model });
-  expect(await operator.getSource('plain')).toEqual({ source: plain.source });
+  expect(await operator.getSource('plain')).toEqual({ source: plain.source, revision: full.revision });
 
   const unchanged = { change: 'unchanged', revision: full.revision, inForce: true };
   expect(await operator.putProvider('acme', provider.provider)).toEqual({ ...provider, ...unchanged });
@@ -107,7 +107,7 @@ test('lists return every object once, sorted by ID', async () => {
   expect(await operator.getModel('acme/one')).toEqual({ model: models.models[1] });
   const sources = await accepted(operator.listSources());
   expect(sources.sources.map(({ id }) => id)).toEqual(['full', 'plain', 's1', 's2']);
-  expect(await operator.getSource('plain')).toEqual({ source: sources.sources[1] });
+  expect((await accepted(operator.getSource('plain'))).source).toEqual(sources.sources[1]);
   const ofModel = await accepted(operator.listSources({ model: 'b/one', limit: 1 }));
   expect(ofModel.sources.map(({ id }) => id)).toEqual(['s1']);
   const rest = await accepted(operator.listSources({ model: 'b/one', cursor: ofModel.nextCursor }));

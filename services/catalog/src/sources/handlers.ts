@@ -1,6 +1,6 @@
 import type { Bus } from '@gateway/bus';
 import { catalogGetSource, catalogListSources, catalogPutSource } from '@gateway/contracts/messages';
-import type { ManagementRefusal, SourceView } from '@gateway/contracts/operator';
+import { isRefusal, type ManagementRefusal, type SourceView } from '@gateway/contracts/operator';
 import { answer, answerSaved, CHANGES, READS } from '../objects/answer.js';
 import type { PageOf, PageRequest } from '../objects/page-rules.js';
 import { getView, listIds, listObjects } from '../objects/read-objects.js';
@@ -32,7 +32,14 @@ export function serveSources(bus: Pick<Bus, 'serve'>, deps: SaveDeps & SourceRul
     (body) => answerSaved('source', putSource(deps, body), (source) => ({ source })),
     CHANGES,
   );
-  bus.serve(catalogGetSource, ({ id }) => answer(getView(store, 'source', id), (source) => ({ source })), READS);
+  bus.serve(
+    catalogGetSource,
+    async ({ id }) => {
+      const view = await getView(store, 'source', id);
+      return isRefusal(view) ? view : { source: view, revision: await store.revision() };
+    },
+    READS,
+  );
   bus.serve(
     catalogListSources,
     (body) => answer(listSources(store, body), ({ entries, nextCursor }) => ({ sources: entries, nextCursor })),

@@ -72,7 +72,9 @@ beforeEach(() => {
   stored({ sources: [] });
   // A source exists after it was applied.
   world.scriptByName('catalog.get-source', () =>
-    applied().length === 0 ? { refused: { code: 'not_found', message: 'no', param: null } } : { source: SOURCE },
+    applied().length === 0
+      ? { refused: { code: 'not_found', message: 'no', param: null } }
+      : { source: SOURCE, revision: 5 },
   );
   world.scriptByName('edge.test-source', () => ({ test: WORKING }));
   world.scriptByName('catalog.apply', (body) => ({
@@ -656,7 +658,7 @@ test('ledger show prints accounts with requests, or a record with its transactio
 });
 
 test('sources test prints a table and explains each fault', async () => {
-  world.scriptByName('catalog.get-source', () => ({ source: SOURCE }));
+  world.scriptByName('catalog.get-source', () => ({ source: SOURCE, revision: 5 }));
   world.scriptByName('edge.test-source', () => ({ test: SOURCE_TEST }));
   const { code, out } = await run('sources test src');
   expect(code).toBe(1);
@@ -686,7 +688,7 @@ test('sources test prints a table and explains each fault', async () => {
 test('sources test is refused for an unknown source and above the rate limit', async () => {
   expect(await run('sources test src')).toMatchObject({ code: 1, error: expect.stringContaining('not_found') });
   expect(world.asked.filter(({ name }) => name === 'edge.test-source')).toEqual([]);
-  world.scriptByName('catalog.get-source', () => ({ source: SOURCE }));
+  world.scriptByName('catalog.get-source', () => ({ source: SOURCE, revision: 5 }));
   world.refuseByName('edge.test-source', 'too_many_attempts');
   expect(await run('sources test src')).toMatchObject({ code: 1, error: expect.stringContaining('too_many_attempts') });
   const answer = await world.send('POST', '/sources/src/test');

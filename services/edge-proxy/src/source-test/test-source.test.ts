@@ -1,12 +1,13 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
-import { ENDPOINTS, edgeTestSource, type CatalogSource } from '@gateway/contracts/messages';
+import { ENDPOINTS, SOURCE_TEST_WAIT_MS_MAX, edgeTestSource, type CatalogSource } from '@gateway/contracts/messages';
 import { isRefusal, type SourceTestView } from '@gateway/contracts/operator';
 import type { CallRecord } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
 import { TEST_PRICE } from '../../test/fake-admission.js';
 import { SOURCE_CREDENTIAL, sealCredential, sourceEntry, startEdgeWorld } from '../../test/edge-world.js';
+import { type SourceTestParts, SourceTests } from './test-source.js';
 
 const UPSTREAM = 'upstream-model';
 
@@ -25,12 +26,14 @@ async function newSource(more: Partial<CatalogSource> = {}): Promise<string> {
   await world.publishCatalog(
     ({ sources }) => void sources.push(sourceEntry(id, world.provider.urls[0], { enabled: false, ...more, id })),
   );
-  await until('the edge has it', () => world.mirrored.some(({ revision }) => revision >= world.revision()));
   return id;
 }
 
+/** Requests a test with the catalog that was published last, which the edge may not have yet. */
+const request = (source: string) => dashboard.request(edgeTestSource, { source, revision: world.revision() });
+
 async function tested(source: string): Promise<SourceTestView> {
-  const answer = await dashboard.request(edgeTestSource, { source });
+  const answer = await request(source);
   if (isRefusal(answer)) throw new Error(answer.refused.message);
   return answer.test;
 }
@@ -124,8 +127,18 @@ test('an unreadable credential is reported, and an unknown source is refused', a
     calls: [],
     problem: expect.stringContaining('enter it again'),
   });
-  const unknown = await dashboard.request(edgeTestSource, { source: 'unknown' });
+  const unknown = await request('unknown');
   expect(unknown).toEqual({ refused: expect.objectContaining({ code: 'not_in_force' }) });
+});
+
+test('a test is refused when the edge does not get the revision in time', async () => {
+  let nowMs = 0;
+  const tests = new SourceTests({
+    edge: { catalog: { revision: () => 4 }, deadlines: { nowMs: () => (nowMs += SOURCE_TEST_WAIT_MS_MAX / 2) } },
+    edgeId: 'edge',
+  } as unknown as SourceTestParts);
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    expect(await tests.test('source', 5)).toEqual({ refused: expect.objectContaining({ code: 'not_in_force' }) });
 });
 
 test('a source is tested once at a time, and the rate is limited', async () => {
@@ -133,8 +146,8 @@ test('a source is tested once at a time, and the rate is limited', async () => {
   const slow = await newSource(CHAT);
   world.provider.script({ model: UPSTREAM, steps: [{ waitFor: 'tested' }, { usage: { input: 1, output: 1 } }] });
   const first = tested(slow);
-  await until('the test is running', async () => isRefusal(await dashboard.request(edgeTestSource, { source: slow })));
-  expect(await dashboard.request(edgeTestSource, { source: slow })).toEqual({
+  await until('the test is running', async () => isRefusal(await request(slow)));
+  expect(await request(slow)).toEqual({
     refused: expect.objectContaining({ code: 'state_conflict' }),
   });
   world.provider.release('tested');
@@ -142,11 +155,11 @@ test('a source is tested once at a time, and the rate is limited', async () => {
   // The limit reads the real clock, so a slow machine gets some more permits.
   let allowed = 0;
   for (; allowed < 100; allowed += 1) {
-    const answer = await dashboard.request(edgeTestSource, { source: id });
+    const answer = await request(id);
     if (isRefusal(answer)) break;
   }
   expect(allowed).toBeGreaterThanOrEqual(20);
-  expect(await dashboard.request(edgeTestSource, { source: id })).toEqual({
+  expect(await request(id)).toEqual({
     refused: expect.objectContaining({ code: 'too_many_attempts' }),
   });
 });
@@ -162,7 +175,6 @@ test("a source without a credential is tested with its provider's current one", 
     await world.publishCatalog(({ providers }) => {
       providers.splice(0, 1, { v: 1, id: 'shared', name: 'Shared', format: 'openai', sealedCredential });
     });
-    await until('the edge has it', () => world.mirrored.some(({ revision }) => revision >= world.revision()));
     return tested(id);
   };
   expect((await give('a-wrong-one')).calls[0]).toMatchObject({

@@ -1,6 +1,6 @@
-import { SOURCE_TEST_MS_MAX } from '@gateway/contracts/messages';
+import { SOURCE_TEST_MS_MAX, SOURCE_TEST_WAIT_MS_MAX } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal, type SourceTestCall, type SourceTestView } from '@gateway/contracts/operator';
-import { RateByClient } from '@gateway/service-kit';
+import { pause, RateByClient } from '@gateway/service-kit';
 import type { SourceHealths } from '../health/source-healths.js';
 import type { Catalog, DecryptedSource } from '../ports.js';
 import { type TestCallParts, callSource } from './call-source.js';
@@ -10,6 +10,8 @@ import { makeTestRequests, type TestRequest } from './test-requests.js';
 const CALL_MS_MAX = 20_000;
 /** No further call begins with less than this left of the test's time. */
 const CALL_MS_MIN = 1_000;
+/** Interval of the check whether the edge has the catalog revision. */
+const REVISION_POLL_MS = 50;
 /** Rate limit for tests of one source. Correcting a key takes several tests in a minute. */
 const OF_SOURCE = { burst: 20, perSecond: 0.5, keysMax: 10_000 };
 /** Rate limit for tests of all sources at this edge. */
@@ -18,7 +20,7 @@ const ALL = 'all';
 
 export interface SourceTestParts {
   readonly edge: TestCallParts & {
-    readonly catalog: Pick<Catalog, 'source' | 'problemOf'>;
+    readonly catalog: Pick<Catalog, 'revision' | 'source' | 'problemOf'>;
     readonly health: Pick<SourceHealths, 'tested'>;
   };
   readonly edgeId: string;
@@ -42,26 +44,38 @@ export class SourceTests {
     this.#parts = parts;
   }
 
-  async test(source: string): Promise<{ readonly test: SourceTestView } | ManagementRefusal> {
+  /** @param revision the catalog revision to test with; the edge may have a later one */
+  async test(source: string, revision: number): Promise<{ readonly test: SourceTestView } | ManagementRefusal> {
     const { edge } = this.#parts;
     if (this.#running.has(source)) return refuse('state_conflict', 'the source is already being tested');
     const nowMs = edge.deadlines.nowMs();
     if (!this.#ofSource.take(source, nowMs) || !this.#ofAll.take(ALL, nowMs))
       return refuse('too_many_attempts', 'too many source tests; try again in two seconds');
-    const opened = edge.catalog.source(source);
-    if (opened === undefined) return this.#reportUnreadable(source);
     this.#running.add(source);
     try {
-      return { test: await this.#call(opened) };
+      if (!(await this.#hasRevision(revision, nowMs + SOURCE_TEST_WAIT_MS_MAX)))
+        return refuse('not_in_force', 'the edge does not have this version of the catalog yet; try again');
+      const opened = edge.catalog.source(source);
+      if (opened === undefined) return this.#reportUnreadable(source);
+      return { test: await this.#call(opened, nowMs + SOURCE_TEST_MS_MAX) };
     } finally {
       this.#running.delete(source);
     }
   }
 
-  async #call(opened: DecryptedSource): Promise<SourceTestView> {
+  /** Waits until the edge uses the revision, and returns false after `untilMs`. */
+  async #hasRevision(revision: number, untilMs: number): Promise<boolean> {
+    const { catalog, deadlines } = this.#parts.edge;
+    while ((catalog.revision() ?? -1) < revision) {
+      if (deadlines.nowMs() >= untilMs) return false;
+      await pause(REVISION_POLL_MS);
+    }
+    return true;
+  }
+
+  async #call(opened: DecryptedSource, untilMs: number): Promise<SourceTestView> {
     const { edge, edgeId } = this.#parts;
     const { id } = opened.source;
-    const untilMs = edge.deadlines.nowMs() + SOURCE_TEST_MS_MAX;
     const calls: SourceTestCall[] = [];
     for (const request of makeTestRequests(opened.source.endpoints)) {
       const unreached = calls.find(({ finding }) => OF_ADDRESS.has(finding));
@@ -81,7 +95,7 @@ export class SourceTests {
   #reportUnreadable(source: string): { readonly test: SourceTestView } | ManagementRefusal {
     const { edge, edgeId } = this.#parts;
     const problem = edge.catalog.problemOf(source);
-    if (problem === null) return refuse('not_in_force', 'the edge does not have the source yet');
+    if (problem === null) return refuse('not_in_force', 'the edge does not have the source');
     return { test: { sourceId: source, edge: edgeId, works: false, problem, calls: [] } };
   }
 }

@@ -314,7 +314,7 @@ export const SOURCE_ROUTES = [
       const known = await services.request(catalogGetSource, params);
       if (isRefusal(known)) return known;
       await access.noted({ action: 'test_source', ...author, objectId: params.id });
-      const answer = await services.request(edgeTestSource, { source: params.id });
+      const answer = await services.request(edgeTestSource, { source: params.id, revision: known.revision });
       if (isRefusal(answer) && answer.refused.code === 'too_many_attempts')
         return { ...answer, retryAfterSeconds: TESTED_AGAIN_S };
       return respondWith(200, answer, ({ test }) => test);
