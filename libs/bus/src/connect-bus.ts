@@ -1,4 +1,5 @@
-import type { Timer } from '@gateway/service-kit';
+import type { ServiceName } from '@gateway/contracts/messages';
+import type { COMMON_FIELDS, ServiceContext, Timer } from '@gateway/service-kit';
 import { createRequester } from './requests/ask.js';
 import type { Bus, BusOptions } from './bus.js';
 import { openConnection, type Link } from './connection.js';
@@ -54,6 +55,17 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     listening: () => (link.connected() ? link.nats.flush().catch(() => undefined) : Promise.resolve()),
     drain: (timeoutMs) => (draining ??= drain(link, inbox, subscriptions, readers, timeoutMs)),
   };
+}
+
+type ServiceBusContext = Pick<
+  ServiceContext<Pick<typeof COMMON_FIELDS, 'GATEWAY_NATS_URL' | 'GATEWAY_STREAM_REPLICAS'>>,
+  'config' | 'replica' | 'log' | 'clock'
+>;
+
+/** Connects a service with the settings of its environment, like {@link connectBus}. */
+export function connectService(service: ServiceName, { config, replica, log, clock }: ServiceBusContext): Promise<Bus> {
+  const url = config.GATEWAY_NATS_URL.reveal();
+  return connectBus({ url, service, replica, log, clock, bucketReplicas: config.GATEWAY_STREAM_REPLICAS });
 }
 
 async function drain(

@@ -15,7 +15,7 @@ export type {
   Words,
 } from './bus.js';
 export { BusFault } from './bus-fault.js';
-export { connectBus } from './connect-bus.js';
+export { connectBus, connectService } from './connect-bus.js';
 export { mirrorCatalog } from './buckets/mirror-catalog.js';
 export { requestServer, type RequestServerOptions } from './requests/request-server.js';
 export {

@@ -1,4 +1,4 @@
-import { connectBus } from '@gateway/bus';
+import { connectService } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { admissionApply, DATABASE_BUCKET } from '@gateway/contracts/messages';
 import {
@@ -80,14 +80,7 @@ export async function startAccounts(
   const { config, clock, log, replica } = context;
   const nowMs = () => clock.nowMs();
   const makeId: MakeId = (prefix) => `${prefix}_${makeUuidV7(nowMs()).replaceAll('-', '')}`;
-  const bus = await connectBus({
-    url: config.GATEWAY_NATS_URL.reveal(),
-    service: 'accounts',
-    replica,
-    log,
-    clock,
-    bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
-  });
+  const bus = await connectService('accounts', context);
   const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log, clock);
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), {
     applicationName: `accounts ${replica}`,

@@ -1,4 +1,4 @@
-import { connectBus } from '@gateway/bus';
+import { connectService } from '@gateway/bus';
 import { type ReadyChecks, type RunningService, type ServiceContext, gauge, retry } from '@gateway/service-kit';
 import { createBusEdges, ensureHeartbeatStream, connectOtherReplicas, publishLeaving } from './bus/bus-edges.js';
 import { createBusJournal, createBusReporters, createBusOwners } from './bus/bus-owners.js';
@@ -36,13 +36,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
   const clock = new RedisClock(config.GATEWAY_CLOCK_OFFSET_MS, timers);
   const limitStore = new RedisLimitStore(config.GATEWAY_REDIS_URL.reveal(), clock, log);
   limitStore.open();
-  const bus = await connectBus({
-    url: config.GATEWAY_NATS_URL.reveal(),
-    service: 'admission',
-    replica,
-    log,
-    clock: timers,
-  });
+  const bus = await connectService('admission', context);
   const makeStream = (signal: AbortSignal): Promise<void> =>
     retry(() => ensureHeartbeatStream(bus, config.GATEWAY_STREAM_REPLICAS), {
       ...RETRY,

@@ -1,4 +1,4 @@
-import { connectBus, requestServer } from '@gateway/bus';
+import { connectService, requestServer } from '@gateway/bus';
 import {
   CATALOG_REVISION_EVERY_MS,
   catalogRevisionUsed,
@@ -47,14 +47,7 @@ export async function startCatalog(
   { config, log, clock, replica, ready }: ServiceContext<typeof CATALOG_FIELDS>,
   times: CatalogTimes = TIMES,
 ): Promise<RunningService> {
-  const bus = await connectBus({
-    url: config.GATEWAY_NATS_URL.reveal(),
-    service: 'catalog',
-    replica,
-    log,
-    clock,
-    bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
-  });
+  const bus = await connectService('catalog', { config, replica, log, clock });
   const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log, clock);
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), {
     applicationName: `catalog ${replica}`,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { connectBus } from '@gateway/bus';
+import { connectService } from '@gateway/bus';
 import { edgeTestSource } from '@gateway/contracts/messages';
 import { type RunningService, type ServiceContext, gauge, listen, pause } from '@gateway/service-kit';
 import { makeBusClient } from './bus/bus-client.js';
@@ -45,14 +45,7 @@ export async function startEdge(
   parseThreadUrl: URL = PARSE_THREAD_URL,
 ): Promise<RunningEdge> {
   const { config, clock, log, ready, replica } = context;
-  const bus = await connectBus({
-    url: config.GATEWAY_NATS_URL.reveal(),
-    service: 'edge-proxy',
-    replica,
-    log,
-    clock,
-    bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
-  });
+  const bus = await connectService('edge-proxy', context);
   // Each process is a new edge, even with the name of an old replica (docs/protocol.md#r5).
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
   const spool = await openSpool(config, edgeId);
@@ -141,9 +134,7 @@ export function declareGauges(
     'gateway_edge_quota_used_ratio',
     "Used fraction of a source's fullest quota, over all edges",
     () => computeQuotaUse(quotas),
-    {
-      label: 'source',
-    },
+    { label: 'source' },
   );
   gauge('gateway_edge_unreadable_credentials', 'Sources whose credential no key of this edge can decrypt', () =>
     catalog.unreadable(),

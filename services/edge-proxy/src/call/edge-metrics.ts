@@ -82,9 +82,7 @@ export function makeEdgeMetrics(catalog: NamingCatalog): EdgeMetrics {
   const unconfirmed = counter(
     'gateway_edge_last_chunk_unconfirmed_total',
     'Responses that ended before a confirmation arrived',
-    {
-      waited_for: ['record', 'release'],
-    },
+    { waited_for: ['record', 'release'] },
   );
   const unremembered = counter(
     'gateway_edge_response_id_failures_total',
@@ -100,9 +98,7 @@ export function makeEdgeMetrics(catalog: NamingCatalog): EdgeMetrics {
   const shed = counter(
     'gateway_edge_requests_shed_total',
     'Requests refused at once while the process was overloaded',
-    {
-      reason: ['delay', 'memory'],
-    },
+    { reason: ['delay', 'memory'] },
   );
   const unknownKeys = counter(
     'gateway_edge_unknown_keys_total',

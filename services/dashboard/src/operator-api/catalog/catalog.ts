@@ -56,6 +56,20 @@ import type { PermissionCheck } from '../access.js';
 import { byAlias, byId, byModelId, modelId, toPage, pageQuery, toSpec } from '../parameters.js';
 
 const MODEL_PATH = '/models/{publisher}/{model}';
+/** The parts that all routes of a kind have in common. */
+const DELETE = {
+  method: 'DELETE',
+  access: 'write',
+  answers: { 204: null },
+  refusals: ['in_use', 'not_in_force'],
+} as const;
+const putRoute = <V extends z.ZodType>(saved: V) =>
+  ({
+    method: 'PUT',
+    access: 'write',
+    answers: { 200: saved, 201: saved },
+    refusals: ['in_use', 'state_conflict', 'not_in_force'],
+  }) as const;
 const statusOf = (change: 'created' | 'changed' | 'unchanged'): 200 | 201 => (change === 'created' ? 201 : 200);
 
 export const PROVIDER_ROUTES = [
@@ -68,15 +82,12 @@ export const PROVIDER_ROUTES = [
       respondPage(await services.request(catalogListProviders, toPage(query)), (page) => page.providers),
   }),
   defineRoute({
+    ...putRoute(providerSaved),
     id: 'putProvider',
-    method: 'PUT',
     path: '/providers/{id}',
     summary: 'Creates or replaces a provider; an omitted credential is kept, null removes it',
-    access: 'write',
     params: byId,
     body: providerPut,
-    answers: { 200: providerSaved, 201: providerSaved },
-    refusals: ['in_use', 'state_conflict', 'not_in_force'],
     async handle({ services, secrets, params, body, author, may }) {
       const sealed = sealCredential(secrets, providerCredentialPlace(params.id), body.credential, 'credential', may);
       if (isRefusal(sealed)) return sealed;
@@ -96,14 +107,11 @@ export const PROVIDER_ROUTES = [
       respondWith(200, await services.request(catalogGetProvider, params), (answer) => answer.provider),
   }),
   defineRoute({
+    ...DELETE,
     id: 'deleteProvider',
-    method: 'DELETE',
     path: '/providers/{id}',
     summary: 'Deletes a provider that no source refers to',
-    access: 'write',
     params: byId,
-    answers: { 204: null },
-    refusals: ['in_use', 'not_in_force'],
     handle: ({ services, params, author }) => deleteObject(services, 'provider', params.id, author),
   }),
 ];
@@ -131,15 +139,13 @@ export const MODEL_ROUTES = [
       respondPage(await services.request(catalogListModels, toPage(query)), (page) => page.models),
   }),
   defineRoute({
+    ...putRoute(modelSaved),
     id: 'putModel',
-    method: 'PUT',
     path: MODEL_PATH,
     summary: 'Creates or replaces a model; omitted prices are kept',
     access: 'catalog',
     params: byModelId,
     body: modelPut,
-    answers: { 200: modelSaved, 201: modelSaved },
-    refusals: ['in_use', 'state_conflict', 'not_in_force'],
     async handle({ services, params, body, author, may }) {
       const spec = toSpec(modelSpec, body);
       if (!may('write') || !(may('money') || body.prices === undefined)) {
@@ -161,14 +167,11 @@ export const MODEL_ROUTES = [
       respondWith(200, await services.request(catalogGetModel, { id: params.modelId }), (answer) => answer.model),
   }),
   defineRoute({
+    ...DELETE,
     id: 'deleteModel',
-    method: 'DELETE',
     path: MODEL_PATH,
     summary: 'Deletes a model that no source and no alias refers to',
-    access: 'write',
     params: byModelId,
-    answers: { 204: null },
-    refusals: ['in_use', 'not_in_force'],
     handle: ({ services, params, author }) => deleteObject(services, 'model', params.modelId, author),
   }),
 ];
@@ -183,15 +186,12 @@ export const ALIAS_ROUTES = [
       respondPage(await services.request(catalogListAliases, toPage(query)), (page) => page.aliases),
   }),
   defineRoute({
+    ...putRoute(aliasSaved),
     id: 'putAlias',
-    method: 'PUT',
     path: '/aliases/{alias}',
     summary: 'Creates or replaces an alias; the name must not be a catalog ID',
-    access: 'write',
     params: byAlias,
     body: aliasPut,
-    answers: { 200: aliasSaved, 201: aliasSaved },
-    refusals: ['in_use', 'state_conflict', 'not_in_force'],
     async handle({ services, params, body, author }) {
       const spec = toSpec(aliasSpec, body);
       const answer = await services.request(catalogPutAlias, { id: params.alias, spec, author });
@@ -209,14 +209,11 @@ export const ALIAS_ROUTES = [
       respondWith(200, await services.request(catalogGetAlias, { id: params.alias }), (answer) => answer.alias),
   }),
   defineRoute({
+    ...DELETE,
     id: 'deleteAlias',
-    method: 'DELETE',
     path: '/aliases/{alias}',
     summary: 'Deletes an alias',
-    access: 'write',
     params: byAlias,
-    answers: { 204: null },
-    refusals: ['in_use', 'not_in_force'],
     handle: ({ services, params, author }) => deleteObject(services, 'alias', params.alias, author),
   }),
 ];
@@ -257,15 +254,12 @@ export const SOURCE_ROUTES = [
     },
   }),
   defineRoute({
+    ...putRoute(sourceSaved),
     id: 'putSource',
-    method: 'PUT',
     path: '/sources/{id}',
     summary: 'Creates or replaces a source; an omitted credential is kept, null removes it',
-    access: 'write',
     params: byId,
     body: sourcePut,
-    answers: { 200: sourceSaved, 201: sourceSaved },
-    refusals: ['in_use', 'state_conflict', 'not_in_force'],
     async handle({ services, secrets, params, body, author, may }) {
       const sealed = sealCredential(secrets, params.id, body.credential, 'credential', may);
       if (isRefusal(sealed)) return sealed;
@@ -290,14 +284,11 @@ export const SOURCE_ROUTES = [
       respondWith(200, await services.request(catalogGetSource, params), (answer) => answer.source),
   }),
   defineRoute({
+    ...DELETE,
     id: 'deleteSource',
-    method: 'DELETE',
     path: '/sources/{id}',
     summary: 'Deletes a source',
-    access: 'write',
     params: byId,
-    answers: { 204: null },
-    refusals: ['in_use', 'not_in_force'],
     handle: ({ services, params, author }) => deleteObject(services, 'source', params.id, author),
   }),
   defineRoute({
