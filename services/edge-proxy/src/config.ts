@@ -59,7 +59,7 @@ export const EDGE_FIELDS = {
   GATEWAY_READ_AFTER_DISCONNECT_MS: COMMON_FIELDS.GATEWAY_READ_AFTER_DISCONNECT_MS,
   GATEWAY_DRAIN_MS: COMMON_FIELDS.GATEWAY_DRAIN_MS,
   GATEWAY_USAGE_SPOOL_DIRECTORY: field.string({
-    doc: 'persistent directory for usage events that NATS has not stored by the end of a stop; the next edge with this directory stores them; not set: they are written to the log, for npm run replay-usage -w services/edge-proxy',
+    doc: 'persistent directory for usage events that NATS has not stored by the end of a stop; another edge with this directory stores them within a minute; not set: they are written to the log, for npm run replay-usage -w services/edge-proxy',
     default: null,
   }),
   GATEWAY_STORED_RESPONSE_IDS_MAX: field.integer({

@@ -65,7 +65,7 @@ export async function startEdge(
   bus.serve(edgeTestSource, ({ source, revision }) => tests.test(source, revision), {
     concurrencyMax: SOURCE_TESTS_MAX,
   });
-  if (spool !== null) void storeLeftUsage(spool, journal, log);
+  const left = spool && storeLeftUsage(spool, journal, log, clock);
   const http = makeHttpServer({
     routes: makeEdgeRoutes(edge),
     limits: readHttpLimits(config),
@@ -87,6 +87,8 @@ export async function startEdge(
     url,
     port,
     stop: async () => {
+      // Not awaited: without the stream it does not end.
+      void left?.stop();
       await stopEdge(http, verbs, spool, config.GATEWAY_DRAIN_MS);
       await Promise.all([catalog.stop(), sources.close(), bodies.stop()]);
       await bus.drain(STOP_STEP_MS.bus);
@@ -228,7 +230,7 @@ const IDLE_POLL_MS = 20;
 /**
  * Stops the edge. Running calls and their responses may finish within `drainMs`; the rest is cut.
  * Then events, releases and the last heartbeat are sent. Events that the stream does not accept
- * until `drainMs` is over are left for the next edge or an operator; the spool has them meanwhile.
+ * are left in the spool for other edges or, when `drainMs` is over, in the log for an operator.
  * Heartbeats list a call until its event is stored, even after its request was served. The caller
  * closes the adapters.
  */

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../messages/index.js';
+import { ENDPOINTS, type Endpoint } from '../messages/scalars.js';
 import type { ProviderProfile } from '../operator/index.js';
 
 /** Tools that a client runs. They cost only tokens at every provider. */
@@ -96,11 +96,4 @@ export const ANTHROPIC_COMPATIBLE: ProviderProfile = {
 };
 
 /** The endpoints of servers that implement both API styles. */
-export const ALL_PATHS = toSamePaths(
-  '/v1/chat/completions',
-  '/v1/completions',
-  '/v1/messages',
-  '/v1/messages/count_tokens',
-  '/v1/embeddings',
-  '/v1/responses',
-);
+export const ALL_PATHS = toSamePaths(...ENDPOINTS);

@@ -55,36 +55,21 @@ export function toAnswer(
   const { account } = keyReference;
   const { bucket } = keyReference.keys;
   switch (outcome.kind) {
-    case 'admitted': {
-      const funded = prepared.funded;
-      const price = funded?.billed?.price ?? null;
-      const sources = [...(funded?.sources ?? [])];
-      return {
-        kind: 'admitted',
-        id,
-        account,
-        bucket,
-        epoch: outcome.epoch,
-        hold: outcome.hold,
-        price,
-        sources,
-        repeated: false,
-        roomLeft: outcome.roomLeft,
-      };
-    }
+    case 'admitted':
     case 'counted': {
-      const sources = [...(prepared.funded?.sources ?? [])];
-      return {
+      const { funded } = prepared;
+      const sources = [...(funded?.sources ?? [])];
+      const admitted = {
         kind: 'admitted',
         id,
         account,
         bucket,
         epoch: outcome.epoch,
-        hold: null,
-        price: null,
         sources,
         repeated: false,
-      };
+      } as const;
+      if (outcome.kind !== 'admitted') return { ...admitted, hold: null, price: null };
+      return { ...admitted, hold: outcome.hold, price: funded?.billed?.price ?? null, roomLeft: outcome.roomLeft };
     }
     case 'repeated':
       return buildRepeatedAnswer(ports, entry, keyReference, outcome);

@@ -9,8 +9,6 @@ const HEARTBEAT_MS = 1_000;
 /** A holder that is silent for this time counts as hung, and its session is terminated. */
 export const HOLDER_SILENT_MS = 5_000;
 
-export type ShardLocks = ReturnType<typeof createShardLocks>;
-
 /**
  * Creates advisory locks in a dedicated database session. When a process dies, its session ends, so
  * another process can take over immediately. A hung process (stopped, swapped out, disconnected)

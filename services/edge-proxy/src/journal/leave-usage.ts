@@ -1,4 +1,4 @@
-import { type Background, type Logger, every } from '@gateway/service-kit';
+import { type Background, type Logger, type TimerClock, every } from '@gateway/service-kit';
 import type { UsageJournal } from './store-usage.js';
 import { type UnstoredEvent, formatLine } from './unstored-line.js';
 import type { UsageSpool } from './usage-spool.js';
@@ -10,6 +10,14 @@ const AT_ONCE_MS = 500;
  * This makes at most one file each time, 330 in the eleven minutes of a stop.
  */
 const KEEP_EVERY_MS = 2_000;
+
+/**
+ * The longest wait for the stream when the spool has the events, because another edge stores them.
+ * With Docker Compose, NATS may be down until the edge has stopped.
+ */
+const KEPT_WAIT_MS_MAX = 10_000;
+/** Interval at which an edge looks for events that other edges left. */
+const LEFT_EVERY_MS = 60_000;
 
 /** Where the last events of a stopping edge are. */
 export type LeaveResult = 'stored' | 'kept' | 'logged';
@@ -33,11 +41,11 @@ export class UnstoredUsage {
   }
 
   /**
-   * Waits until the stream has stored every event, at most `waitMs`. Called when no call is
-   * running. Events that are not stored by then stay in the spool, whose files the next edge
-   * stores. If there is no spool or it cannot be written, each event is logged in a line that `npm
-   * run replay-usage` stores. The spool is written before the wait, so a kill during the wait loses
-   * no event.
+   * Waits until the stream has stored every event, at most `waitMs`, and at most
+   * {@link KEPT_WAIT_MS_MAX} if the spool has them. Called when no call is running. Events that are
+   * not stored by then stay in the spool, whose files another edge stores. If there is no spool or
+   * it cannot be written, each event is logged in a line that `npm run replay-usage` stores. The
+   * spool is written before the wait, so a kill during the wait loses no event.
    */
   async leave(waitMs: number): Promise<LeaveResult> {
     const { journal, log } = this;
@@ -49,7 +57,10 @@ export class UnstoredUsage {
     }
     const events = journal.unstoredEvents();
     if (isKept || (await this.#keepAll())) {
-      log.error({ unstored: events.length }, 'usage events could not be stored; the next edge will store them');
+      log.error(
+        { unstored: events.length },
+        'usage events could not be stored; another edge with the spool directory will store them',
+      );
       return 'kept';
     }
     for (const event of events)
@@ -63,7 +74,8 @@ export class UnstoredUsage {
     const unstored = this.journal.unstoredEvents().length;
     this.log.warn({ waitMs, unstored }, 'stop is waiting for usage events to be stored');
     const isKept = await this.#keepAll();
-    return (await this.journal.idle(waitMs - AT_ONCE_MS)) === 0 ? null : isKept;
+    const longestMs = isKept ? Math.min(waitMs, KEPT_WAIT_MS_MAX) : waitMs;
+    return (await this.journal.idle(longestMs - AT_ONCE_MS)) === 0 ? null : isKept;
   }
 
   /** Writes all unstored events to one file. False if there is no spool or it cannot be written. */
@@ -90,32 +102,40 @@ export class UnstoredUsage {
 }
 
 /**
- * Stores the events that earlier edges left, one file at a time. A file is deleted when the stream
- * has acknowledged all its events. Never rejects. An event that the stream receives twice becomes
- * one record. Meanwhile the journal admits new calls within its own limits.
+ * Stores the events that stopped edges left, now and every minute, one file at a time. A file is
+ * deleted when the stream has acknowledged all its events. A file that cannot be read is reported
+ * once. An event that the stream receives twice becomes one record. Meanwhile the journal admits
+ * new calls within its own limits.
  */
-export async function storeLeftUsage(
-  spool: UsageSpool,
+export function storeLeftUsage(
+  spool: Pick<UsageSpool, 'files' | 'read' | 'settled'>,
   journal: Pick<UsageJournal, 'appendFrozen'>,
   log: Logger,
-): Promise<void> {
-  const files = await spool.files().catch((err: unknown) => {
-    log.error({ err }, 'the usage spool directory cannot be read');
-    return [];
-  });
-  for (const file of files) {
-    try {
-      const left = await spool.read(file);
-      if (left === null) continue;
-      await Promise.all(left.events.map((event) => new Promise<void>((stored) => journal.appendFrozen(event, stored))));
-      await spool.settled(left);
-      const { broken, unknown } = left;
-      const facts = { file, events: left.events.length, broken, unknown };
-      if (broken > 0) log.error(facts, 'usage that an edge left is partly unreadable; the file is kept as .broken');
-      else if (unknown > 0) log.error(facts, 'usage that a newer edge left is kept for an edge that can read it');
-      else log.info(facts, 'usage that an edge left at its stop is stored');
-    } catch (err) {
-      log.error({ err, file }, 'usage that an edge left cannot be read');
+  clock: TimerClock,
+): Background {
+  const unreadable = new Set<string>();
+  const store = async (): Promise<void> => {
+    for (const file of await spool.files()) {
+      if (unreadable.has(file)) continue;
+      try {
+        const left = await spool.read(file);
+        if (left === null) continue;
+        await Promise.all(
+          left.events.map((event) => new Promise<void>((stored) => journal.appendFrozen(event, stored))),
+        );
+        await spool.settled(left);
+        const { broken, unknown } = left;
+        const facts = { file, events: left.events.length, broken, unknown };
+        if (unknown > 0) unreadable.add(file);
+        if (broken > 0) log.error(facts, 'usage that an edge left is partly unreadable; the file is kept as .broken');
+        else if (unknown > 0) log.error(facts, 'usage that a newer edge left is kept for an edge that can read it');
+        else log.info(facts, 'usage that an edge left at its stop is stored');
+      } catch (err) {
+        unreadable.add(file);
+        log.error({ err, file }, 'usage that an edge left cannot be read');
+      }
     }
-  }
+  };
+  const failed = (err: unknown): void => log.error({ err }, 'the usage spool directory cannot be read');
+  return every(LEFT_EVERY_MS, store, { atOnce: true, failed, clock });
 }

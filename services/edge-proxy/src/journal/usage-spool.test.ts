@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { systemClock } from '@gateway/service-kit';
 import { recordingLog, until } from '@gateway/testkit';
+import { ManualClock } from '@gateway/testkit/clocks';
 import { testEvent } from '../../test/test-event.js';
 import { storeLeftUsage } from './leave-usage.js';
 import { formatLine, type UnstoredEvent } from './unstored-line.js';
@@ -31,7 +33,7 @@ class Stream {
 
 async function start(stream = new Stream()): Promise<{ stream: Stream; log: ReturnType<typeof recordingLog> }> {
   const log = recordingLog();
-  await storeLeftUsage(await UsageSpool.open(directory, 'next'), stream, log);
+  await storeLeftUsage(await UsageSpool.open(directory, 'next'), stream, log, systemClock).stop();
   return { stream, log };
 }
 
@@ -74,6 +76,20 @@ test('a file that an edge adds while another edge stores its first one stays', a
   stream.waiting[0]?.();
   await storing;
   expect((await start()).stream.taken).toEqual([second]);
+});
+
+test('events that an edge leaves later are stored within a minute', async () => {
+  const [clock, stream] = [new ManualClock(), new Stream()];
+  const storing = storeLeftUsage(await UsageSpool.open(directory, 'other'), stream, recordingLog(), clock);
+  const events = [unstored(1)];
+  for (let minute = 0; minute < 2; minute += 1) {
+    await until('nothing is left', () => readdirSync(directory).length === 0);
+    await (await UsageSpool.open(directory, `edge-${minute}`)).keep(events);
+    await until('it waits', () => clock.pending === 1);
+    await clock.advance(60_000);
+  }
+  await storing.stop();
+  expect(stream.taken).toEqual([...events, ...events]);
 });
 
 test('drop() deletes all files of the edge', async () => {

@@ -7,7 +7,7 @@ import { formatLine, readLine, type UnstoredEvent } from './unstored-line.js';
  * escaped, and the other members of 20,000 lines.
  */
 const FILE_BYTES_MAX = 160 * 1024 * 1024;
-/** Most files that are read at one start. Further ones are read at the next start. */
+/** Most files that are read at a time. Further ones are read a minute later. */
 const FILES_MAX = 1_000;
 const FILE_NAME = /^unstored-[A-Za-z0-9_-]+\.jsonl$/;
 
