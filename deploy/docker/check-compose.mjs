@@ -58,9 +58,9 @@ const absent = [];
 const PROGRAMS = 6;
 /** The spans of a request at the edge, in admission and in billing. */
 const TRACED = 'count(count by (service_name) (gateway_spans_calls_total)) >= 3';
-/** Panels that are empty until something fails, a webhook is sent, or a key is changed. */
+/** Panels that are empty in the second start until something fails, changes, is sent or streams. */
 const OF_EVENTS =
-  /"failed|unreachable|_source_errors_|_shed_|_refusals_|_webhook_attempts_|_change_propagation_|_revalidated_/;
+  /"failed|unreachable|_errors_|5xx|_shed_|_refusals_|_unconfirmed_|_webhook_|_emails_|_propagation_|_changes_|_loads_|_revalidated_|first_token/;
 
 try {
   await clear();
@@ -68,8 +68,7 @@ try {
   const standIns = await provideImages();
   if (!values.built)
     await step('built', () => run(process.execPath, 'deploy/docker/images.mjs', ...process.argv.slice(2)));
-  const started = await step('started', start);
-  const { text, requests } = started;
+  const { text, requests } = await step('started', start);
   const [id] = await step('first requests answered and found in the ledger', () => Promise.all(requests.map(paste)));
   await step('signed in', () => signIn(text));
   await liftLimits(text);
@@ -229,7 +228,7 @@ async function restartEach() {
   }
 }
 
-/** Starts images of another version, which are the same programs with another label. */
+/** Updates as README.md says, to the same programs with another label. */
 async function upgrade() {
   for (const image of new Set(Object.values(services).flatMap(({ build }) => build?.target ?? []))) {
     const file = `FROM gateway/${image}:${version}\nLABEL check=${NEXT}\n`;
@@ -237,6 +236,7 @@ async function upgrade() {
   }
   env.IMAGE_VERSION = NEXT;
   const { refused } = await underLoad(async () => {
+    await compose('stop', 'edge-proxy');
     await compose('up', '-d');
     await allHealthy();
   });
