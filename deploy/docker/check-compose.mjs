@@ -15,8 +15,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NEXT = 'check';
 const WAIT_MS = 300_000;
 const POLL_MS = 250;
-/** Pause of the load between two requests. */
-const REQUEST_MS = 100;
+const REQUEST_EVERY_MS = 100;
 /** Time without a disturbance after each step under load. */
 const REST_MS = 3_000;
 /** Shortest time between the first and the last event of a stream. */
@@ -193,7 +192,7 @@ async function underLoad(work) {
   const load = { url: env.GATEWAY_PUBLIC_URL, key: printed(text, 'demo API key'), plain: 'openai/gpt-4o-mini' };
   const begunAt = Date.now();
   const lines = [];
-  const stop = startLoad({ ...load, callEveryMs: REQUEST_MS }, (line) => lines.push(line));
+  const stop = startLoad({ ...load, callEveryMs: REQUEST_EVERY_MS }, (line) => lines.push(line));
   await work();
   await new Promise((resolve) => setTimeout(resolve, REST_MS));
   await stop();
@@ -251,6 +250,7 @@ async function backUpAndRestore() {
   await compose('up', '-d');
   const list = () => compose('run', '--rm', '--entrypoint', 'sh', 'operate', '-c', 'ls -d /backups/*/backup.json');
   const [file] = (await until('a backup is complete', list)).trim().split('\n');
+  await until('the heads are stored', async () => / 0 differences;.*"head"/s.test(await compose('logs', 'audit')));
   const { ids } = await underLoad(() => undefined);
   await compose('stop', 'billing', 'accounts', 'catalog');
   await compose('run', '--rm', 'operate', 'restore', '--from', file.replace('/backup.json', ''));
@@ -342,6 +342,6 @@ async function provideImages() {
 /** Prints what docs/verification.md quotes. */
 function report(standIns) {
   console.log(execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim());
-  console.log(`refused, at ${1000 / REQUEST_MS} requests per second:`, Object.fromEntries(refusals));
+  console.log(`refused, at ${1000 / REQUEST_EVERY_MS} requests per second:`, Object.fromEntries(refusals));
   console.log(`stand-ins: ${standIns.join(', ') || 'none'}; not there: ${absent.join(', ') || 'none'}`);
 }

@@ -46,7 +46,7 @@ const IMAGES = 'deploy/helm/model-gateway/files/images.yaml';
 const services = Object.entries(compose.services);
 const ours = services.filter(([, { build }]) => build !== undefined);
 /** Programs that run to their end, and an image without a program for a health check. */
-const WITHOUT_HEALTH_CHECK = ['init', 'migrate', 'operate', 'backup', 'first-request', 'collector', 'caddy'];
+const WITHOUT_HEALTH_CHECK = ['init', 'migrate', 'operate', 'backup', 'audit', 'first-request', 'collector', 'caddy'];
 const ENDING = ['init', 'migrate'];
 /** The services that read a schema, and their program in the image of the same name. */
 const PROGRAMS = ['migrate', 'edge-proxy', 'admission', 'billing', 'catalog', 'accounts', 'dashboard'];
@@ -54,6 +54,7 @@ const PROGRAMS = ['migrate', 'edge-proxy', 'admission', 'billing', 'catalog', 'a
 const CONSUMERS: Readonly<Record<string, string>> = {
   operate: 'operator',
   backup: 'operator',
+  audit: 'operator',
   'first-request': 'demo',
 };
 /** Differences of .env to the defaults of the file, which are those of a server. */
@@ -207,7 +208,7 @@ test('only services that need a server reach it, and servers reach nothing outsi
     );
     return [own.length, ...others.map(([name]) => name).sort()];
   };
-  expect(reaching('postgres')).toEqual([1, 'accounts', 'backup', 'billing', 'catalog', 'migrate', 'operate']);
+  expect(reaching('postgres')).toEqual([1, 'accounts', 'audit', 'backup', 'billing', 'catalog', 'migrate', 'operate']);
   expect(reaching('redis')).toEqual([1, 'admission']);
   expect(reaching('nats')).toEqual([
     1,
