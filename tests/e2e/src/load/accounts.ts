@@ -20,20 +20,20 @@ const PER_MINUTE_MAX = 1_000_000;
 const ONE_FITS_IN = 25;
 const DAY_MS = 86_400_000;
 
-/** Creates accounts without an effective limit, and one account for each limit under test. */
+/** Creates accounts one by one: without an effective limit, and one for each limit under test. */
 export async function arrangeAccounts(operator: TestOperator, calls: number): Promise<RunAccount[]> {
   const fit = Math.ceil(calls / ONE_FITS_IN);
   const cents = BigInt(fit) * CENT_NANO_USD;
-  return Promise.all([
-    payer(operator, { model: 'rated', workers: 5 }),
-    payer(operator, { model: 'rated', workers: 5 }),
-    payer(operator, { model: 'cancelled', workers: 4 }),
-    payer(operator, { model: 'rated', workers: 7, slots: FEW_SLOTS }),
-    payer(operator, { model: 'cent', workers: 4, creditNanoUsd: cents }),
-    payer(operator, { model: 'cent', workers: 4, keyCapNanoUsd: cents }),
-    payer(operator, { model: 'rated', workers: 2, requestsPerMinute: FEW_PER_MINUTE }),
-    subscriber(operator, fit),
-  ]);
+  return [
+    await payer(operator, { model: 'rated', workers: 5 }),
+    await payer(operator, { model: 'rated', workers: 5 }),
+    await payer(operator, { model: 'cancelled', workers: 4 }),
+    await payer(operator, { model: 'rated', workers: 7, slots: FEW_SLOTS }),
+    await payer(operator, { model: 'cent', workers: 4, creditNanoUsd: cents }),
+    await payer(operator, { model: 'cent', workers: 4, keyCapNanoUsd: cents }),
+    await payer(operator, { model: 'rated', workers: 2, requestsPerMinute: FEW_PER_MINUTE }),
+    await subscriber(operator, fit),
+  ];
 }
 
 export interface Payer extends Partial<Terms> {
