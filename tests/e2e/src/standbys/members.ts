@@ -1,7 +1,8 @@
 // The servers of a system with standbys, and faults of single ones.
 import { setTimeout as delay } from 'node:timers/promises';
+import { connectBus } from '@gateway/bus';
 import { type LocalSystem, promote } from '@gateway/local';
-import { until } from '@gateway/testkit';
+import { silentLog, until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { serverNamed, signal, stall } from '../faults/apply-fault.js';
@@ -10,7 +11,7 @@ import type { FaultRun } from '../faults/fault-run.js';
 
 const BACK_WITHIN_MS = 60_000;
 const REPLACED_WITHIN_MS = 20_000;
-const REPLICA_WITHIN_MS = 60_000;
+const DRAIN_MS = 1_000;
 /** Time for delayed traffic to arrive after the link is restored. */
 const LATE_MS = 1_000;
 
@@ -31,12 +32,23 @@ export function standbysOf(system: LocalSystem): readonly [string, string] {
 export async function allBack(system: LocalSystem): Promise<void> {
   const all = Object.values(system.members);
   await until('all servers run', () => all.every(({ pid }) => pid !== null), BACK_WITHIN_MS);
-  const followers = `SELECT count(*) AS answer FROM pg_stat_replication WHERE state = 'streaming'`;
-  await until(
-    'both standbys follow',
-    async () => (await queryPostgres(system, leaderOf(system, 'postgres'), followers)) === '2',
-    BACK_WITHIN_MS,
-  );
+  const sql = `SELECT count(*) AS answer FROM pg_stat_replication WHERE state = 'streaming'`;
+  const follow = async () => (await queryPostgres(system, leaderOf(system, 'postgres'), sql)) === '2';
+  await until('both standbys follow', follow, BACK_WITHIN_MS);
+}
+
+/**
+ * Resolves when the stream of usage events has a leader again: within about 12 s of the loss. Edges
+ * serve in the first 2 s of that time, and then refuse calls until their events are stored.
+ */
+export async function usageStreamLed({ addresses }: LocalSystem): Promise<void> {
+  const url = addresses.natsUrlOf('billing');
+  const bus = await connectBus({ url, service: 'billing', replica: 'leader-watch', log: silentLog });
+  try {
+    await until('the usage stream has a leader', () => bus.streamState('USAGE').catch(() => null), BACK_WITHIN_MS);
+  } finally {
+    await bus.drain(DRAIN_MS);
+  }
 }
 
 /** Runs a query with one result on one server, in any role. */
@@ -104,7 +116,7 @@ export async function divideRedis(run: FaultRun): Promise<void> {
         if (now !== scripts) throw new Error(`${before} ran ${now - scripts} scripts although another primary existed`);
         return !wasPrimary;
       },
-      REPLICA_WITHIN_MS,
+      BACK_WITHIN_MS,
     );
   } finally {
     store.disconnect();

@@ -31,6 +31,9 @@ export interface StandbyFault {
 /** @param primary server of this kind; for NATS, whose servers are equal, the first one */
 type Cause = (system: LocalSystem, primary: string, run: FaultRun) => Promise<unknown>;
 
+const cutOff: Cause = (_system, member, run) => cutOffFromServices(run, member, SHORT_MS);
+const isolate: Cause = (_system, member, run) => cutOffFromPeers(run, member, () => delay(REPLACED_MS));
+
 const FAULTS: Readonly<Record<FaultServer, Readonly<Record<string, readonly [FaultDone['what'], Cause]>>>> = {
   postgres: {
     'the primary is killed and comes back from its files': ['kill', kill],
@@ -90,14 +93,6 @@ function promoteAfter(which: NodeJS.Signals): Cause {
     signal(system, primary, which);
     return promoteNow(system);
   };
-}
-
-function cutOff(_system: LocalSystem, member: string, run: FaultRun): Promise<void> {
-  return cutOffFromServices(run, member, SHORT_MS);
-}
-
-function isolate(_system: LocalSystem, member: string, run: FaultRun): Promise<void> {
-  return cutOffFromPeers(run, member, () => delay(REPLACED_MS));
 }
 
 async function restartNats(system: LocalSystem): Promise<void> {
