@@ -32,7 +32,7 @@ export interface Comparison {
 }
 
 /** Scenarios whose figures are in `capacity-costs.json`: they cannot check the model. */
-const FITTED = ['paced-200', 'plain-64'];
+const FITTED = ['paced-50', 'paced-200', 'plain-64'];
 /** Figures of `counts` that the model has. WAL per request is the highest: less is right too. */
 const COUNTED = [
   ['bytes on the bus, usage into and out of its stream', 'busBytesPerRequest', false],
@@ -124,7 +124,7 @@ may be away for ${number(workload.outageMinutes)} minutes. Bodies are 1 KB; [ben
       ['open requests', (one) => number(one.openRequests)],
       ['open streams', (one) => number(one.workload.streams)],
       [
-        `CPU and bytes of requests (measured from ${costs.cpu.rangePerSecond.map(number).join(' to ')} per second)`,
+        `CPU and bytes of requests (measured from ${number(costs.cpu.perSecond.sparse)} to ${number(costs.cpu.perSecond.busy)} per second)`,
         (one) => one.basis.requests,
       ],
       [
@@ -135,12 +135,16 @@ may be away for ${number(workload.outageMinutes)} minutes. Bodies are 1 KB; [ben
       ['first limit that no pod and no setting lifts', firstHardLimit],
     ]),
     '## Pods',
-    `Pods, and CPU and memory that each requests. Each process of edge and admission uses at most ${TARGET * 100} % of a core if requests share no work.
-Under more load, a process combines the work of waiting requests and needs as little as a quarter of that CPU per request.`,
-    table(
-      'Component',
-      Object.keys(first.pods).map((name) => [name, pods(name as Component)] as const),
-    ),
+    `Pods, and CPU and memory that each requests. Each process of edge and admission uses at most ${TARGET * 100} % of a core at
+the cost of a request at ${number(costs.cpu.perSecond.light)} per second. Under more load, a process combines the work of waiting requests and needs as little as a fifth of that.`,
+    table('Component', [
+      ...Object.keys(first.pods).map((name) => [name, pods(name as Component)] as const),
+      [
+        'all',
+        ({ pods: of, month }) =>
+          `${sumOf(Object.values(of).map((each) => each.pods))} pods, ${cores(month.serviceCpuHours / 730)}, ${decimal(month.serviceMemoryGiB)} GiB`,
+      ],
+    ]),
     table(
       'Cores used',
       (['edge-proxy', 'admission', 'billing'] as const).map((name) => [name, used(name)] as const),

@@ -45,11 +45,14 @@ test.each(Object.entries(COSTS.figures))('%s has the value of its page', (_name,
   expect(lines[0]).toMatch(new RegExp(`(?<![\\d,.])${format(value).replace('.', '\\.')}(?![\\d]|[,.]\\d)`));
 });
 
-test.each(Object.entries(COSTS.cpu.micros))('the CPU of %s is that of its page', (name, { light, busy, streamed }) => {
-  const row = linesOf(COSTS.cpu.page, COSTS.cpu.section).find((line) => line.startsWith(`| ${name} `)) ?? '';
-  const cells = row.split('|').map((cell) => cell.trim());
-  expect(cells.slice(4, 7)).toEqual([busy, light, streamed].map(format));
-});
+test.each(Object.entries(COSTS.cpu.micros))(
+  'the CPU of %s is that of its page',
+  (name, { sparse, light, busy, streamed }) => {
+    const row = linesOf(COSTS.cpu.page, COSTS.cpu.section).find((line) => line.startsWith(`| ${name} `)) ?? '';
+    const cells = row.split('|').map((cell) => cell.trim());
+    expect(cells.slice(6, 10)).toEqual([sparse, light, busy, streamed].map(format));
+  },
+);
 
 test("pods, requests, memory and surge are the chart's defaults", () => {
   const values = parse(read('deploy/helm/model-gateway/values.yaml')) as Record<string, ChartComponent>;
@@ -69,10 +72,10 @@ test.each(Object.entries(POOLS))('%s opens %d connections at most', (name, conne
 });
 
 test.each([
-  [100, 2, 2, 'computed', null, null],
+  [100, 2, 2, 'measured', null, null],
   [500, 4, 2, 'measured', 'one edge process', null],
-  [2_000, 13, 3, 'computed', 'one edge process', null],
-  [10_000, 65, 11, 'computed', 'one edge process', 'one Redis'],
+  [2_000, 14, 2, 'computed', 'one edge process', null],
+  [10_000, 68, 10, 'computed', 'one edge process', 'one Redis'],
 ])('%d per second: %d edges, %d admissions, %s', (rate, edges, admissions, basis, first, hard) => {
   const { pods, limits, basis: own } = of(rate);
   const met = limits.filter(({ isMet }) => isMet);
@@ -162,8 +165,10 @@ test('the sizes of a workload last for its outage', () => {
 
 // docs/benchmarks.md#cpu-by-process: columns that the model was not fitted to.
 test.each([
-  ['1 connection', 212, 1, 4_013, 1_784],
-  ['8 connections', 548, 2, 1_739, 694],
+  ['1 connection', 492, 1, 1_820, 749],
+  ['8 connections', 977, 2, 1_032, 404],
+  ['120 per second', 120, 3, 4_357, 2_050],
+  ['300 per second', 300, 4, 2_314, 967],
 ])('%s: CPU is within 30 %% of the measured one', (_title, rate, column, all, edge) => {
   const rows = linesOf(COSTS.cpu.page, COSTS.cpu.section).filter((line) => /^\| [a-z]/.test(line));
   const cells = rows.map((row) => Number(row.split('|')[column + 1]?.replaceAll(',', '')));

@@ -31,14 +31,12 @@ export interface CapacityCosts {
     readonly section: string;
     /** Date and commit. */
     readonly measured: string;
-    /** Requests per second of the column `light`, which begin at this rate. */
-    readonly lightPerSecond: number;
-    /** Rates at which CPU and bytes were measured, or the model was compared with a run. */
-    readonly rangePerSecond: readonly [number, number];
+    /** Requests per second in each column of `micros` but the last. */
+    readonly perSecond: Readonly<Record<'sparse' | 'light' | 'busy', number>>;
     /** Chunks of a streamed request. */
     readonly chunks: number;
     /** µs per request. */
-    readonly micros: Readonly<Record<ProcessName, Readonly<Record<'light' | 'busy' | 'streamed', number>>>>;
+    readonly micros: Readonly<Record<ProcessName, Readonly<Record<'sparse' | 'light' | 'busy' | 'streamed', number>>>>;
   };
   readonly figures: Readonly<Record<FigureName, Figure>>;
 }
@@ -174,7 +172,7 @@ export interface Capacity {
 
 /** µs that a process needs per second without requests. Catalog serves none, so its CPU is this. */
 function restMicros({ cpu }: CapacityCosts): number {
-  return cpu.micros.catalog.light * cpu.lightPerSecond;
+  return cpu.micros.catalog.light * cpu.perSecond.light;
 }
 
 /** µs of a request that shares no work with others, without those of a process at rest. */
@@ -216,7 +214,7 @@ export function computeCapacity(workload: Workload, costs: CapacityCosts): Capac
   const { rate, streams } = workload;
   const figure = (name: FigureName): number => costs.figures[name].value;
   const openRequests = rate * workload.durationSeconds;
-  const [from, to] = costs.cpu.rangePerSecond;
+  const { sparse, busy } = costs.cpu.perSecond;
   const settleMicros = MICROS / figure('settledPerSecond');
   const redisMicros = figure('redisMicrosPerRequest');
   const usedCores = {
@@ -267,7 +265,7 @@ export function computeCapacity(workload: Workload, costs: CapacityCosts): Capac
     workload,
     openRequests,
     basis: {
-      requests: rate >= from && rate <= to ? 'measured' : 'computed',
+      requests: rate >= sparse && rate <= busy ? 'measured' : 'computed',
       streams: streams <= figure('openStreamsMeasured') ? 'measured' : 'computed',
     },
     pods,
@@ -370,15 +368,13 @@ export function billingOutageMinutes(
 
 /**
  * µs per request of each process if a gateway and its servers share one core, as in the benchmark.
- * One by one until the core is full; then requests share work, at best as in the busy column.
+ * Requests share more work the more of the core is used. Between two measured rates, the logarithm
+ * of the cost is interpolated by that of the rate; outside them, the nearest cost is taken.
  */
-export function sharedCoreMicros(rate: number, costs: CapacityCosts): Record<ProcessName, number> {
-  const rest = restMicros(costs) / rate;
-  const light = (name: ProcessName): number => requestMicros(costs, name) + rest;
-  const busy = (name: ProcessName): number => costs.cpu.micros[name].busy;
-  const total = (of: (name: ProcessName) => number): number => PROCESSES.reduce((all, name) => all + of(name), 0);
-  const span = total(light) - total(busy);
-  const share = Math.min(1, Math.max(0, (MICROS / rate - total(busy)) / span));
-  const micros = (name: ProcessName): number => busy(name) + share * (light(name) - busy(name));
+export function sharedCoreMicros(rate: number, { cpu }: CapacityCosts): Record<ProcessName, number> {
+  const [from, to] = rate < cpu.perSecond.light ? (['sparse', 'light'] as const) : (['light', 'busy'] as const);
+  const span = Math.log(cpu.perSecond[to] / cpu.perSecond[from]);
+  const share = Math.min(1, Math.max(0, Math.log(rate / cpu.perSecond[from]) / span));
+  const micros = (name: ProcessName): number => cpu.micros[name][from] ** (1 - share) * cpu.micros[name][to] ** share;
   return Object.fromEntries(PROCESSES.map((name) => [name, micros(name)])) as Record<ProcessName, number>;
 }
