@@ -6,6 +6,7 @@ import { access, chown, cp, lstat, mkdir, readFile, readlink, rm, writeFile } fr
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { getContainerRuntimeClient } from 'testcontainers';
 import { isRunning, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
 import { canEnter, serverUser, waitUntil } from './run-command.js';
@@ -44,6 +45,24 @@ test('a start right after the starter was killed finds its data', async () => {
   const next = await hold(directory, 'nats,postgres,redis');
   expect(await sql(next.servers[1]?.url ?? '', 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
   await release(next.child);
+});
+
+const hasEngine = process.env['DOCKER_HOST'] !== undefined || existsSync('/var/run/docker.sock');
+(hasEngine ? test : test.skip)('containers serve a state directory for one starter at a time', async () => {
+  const directory = await state.make();
+  const { child, servers } = await hold(directory, 'postgres', undefined, 'docker');
+  await sql(servers[0]?.url ?? '', 'CREATE TABLE kept AS SELECT 7 AS n');
+  const env = { ...process.env, GATEWAY_SERVER_SOURCES: 'docker' };
+  const second = startServers(['postgres'], { ...options(directory), env, durable: true });
+  await expect(second).rejects.toThrow('is already in use by container');
+  child.kill('SIGKILL');
+  const volume = await readFile(join(directory, 'docker-volumes', 'postgres'), 'utf8');
+  const { dockerode } = (await getContainerRuntimeClient()).container;
+  await dockerode.getContainer(volume).remove({ force: true });
+  const next = await hold(directory, 'postgres', undefined, 'docker');
+  expect(await sql(next.servers[0]?.url ?? '', 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+  await release(next.child);
+  await dockerode.getVolume(volume).remove();
 });
 
 asRoot('an ordinary user can start all three servers', async () => {
@@ -130,10 +149,11 @@ async function hold(
   directory: string,
   names: string,
   as?: { uid: number; gid: number },
+  resolver: 'project' | 'docker' = 'project',
 ): Promise<{ child: ChildProcess; servers: Held[] }> {
-  const child = spawn(process.execPath, [script, directory, 'project', names], {
+  const child = spawn(process.execPath, [script, directory, resolver, names], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { PATH: process.env['PATH'] },
+    env: resolver === 'docker' ? process.env : { PATH: process.env['PATH'] },
     ...as,
   });
   children.push(child);

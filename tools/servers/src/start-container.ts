@@ -25,7 +25,8 @@ export async function startContainer(kind: ServerKind, options: ServersOptions):
     .withCopyContentToContainer(plan.files ?? []);
   if (options.durable ?? true) {
     const source = await volumeName(kind, options.stateDirectory);
-    description = description.withBindMounts([{ source, target: plan.dataDirectory, mode: 'rw' }]);
+    // A name is given once, so that two servers never use one volume.
+    description = description.withName(source).withBindMounts([{ source, target: plan.dataDirectory, mode: 'rw' }]);
   }
   const container = await description.start().catch((error: unknown) => {
     throw new ResolverSkipped(`${plan.image} does not start: ${(error as Error).message}`);

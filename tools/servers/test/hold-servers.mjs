@@ -8,7 +8,7 @@ const servers = await startServers(names.split(','), {
   stateDirectory,
   env: { ...process.env, GATEWAY_SERVER_SOURCES: resolvers },
   postgres: { superuserPassword: 'held' },
-  durable: false,
+  durable: resolvers === 'docker',
 });
 const shown = Object.values(servers).map(({ name, url, pid, version }) => ({ name, url, pid, version }));
 process.stdout.write(`${JSON.stringify(shown)}\n`);
