@@ -124,7 +124,7 @@ may be away for ${number(workload.outageMinutes)} minutes. Bodies are 1 KB; [ben
       ['open requests', (one) => number(one.openRequests)],
       ['open streams', (one) => number(one.workload.streams)],
       [
-        `CPU and bytes of requests (measured from ${number(costs.cpu.perSecond.sparse)} to ${number(costs.cpu.perSecond.busy)} per second)`,
+        `CPU of requests (measured from ${number(costs.cpu.perSecond.sparse)} to ${number(costs.cpu.perSecond.busy)} per second)`,
         (one) => one.basis.requests,
       ],
       [
@@ -136,14 +136,10 @@ may be away for ${number(workload.outageMinutes)} minutes. Bodies are 1 KB; [ben
     ]),
     '## Pods',
     `Pods, and CPU and memory that each requests. Each process of edge and admission uses at most ${TARGET * 100} % of a core at
-the cost of a request at ${number(costs.cpu.perSecond.light)} per second. Under more load, a process combines the work of waiting requests and needs as little as a fifth of that.`,
+the cost of a request at ${number(costs.cpu.perSecond.light)} per second. Under more load, a process combines the work of waiting requests and needs as little as a sixth of that.`,
     table('Component', [
       ...Object.keys(first.pods).map((name) => [name, pods(name as Component)] as const),
-      [
-        'all',
-        ({ pods: of, month }) =>
-          `${sumOf(Object.values(of).map((each) => each.pods))} pods, ${cores(month.serviceCpuHours / 730)}, ${decimal(month.serviceMemoryGiB)} GiB`,
-      ],
+      ['all', everyPod],
     ]),
     table(
       'Cores used',
@@ -221,6 +217,12 @@ the cost of a request at ${number(costs.cpu.perSecond.light)} per second. Under 
 function firstLimit({ limits }: Capacity): string {
   const met = limits.find(({ isMet }) => isMet);
   return met === undefined ? 'none' : `${met.name}${met.remedy === null ? '' : ` (${met.remedy})`}`;
+}
+
+function everyPod({ pods, month }: Capacity): string {
+  const sizes = Object.values(pods);
+  const total = cores(sumOf(sizes.map((one) => one.pods * one.cpu)));
+  return `${sumOf(sizes.map((one) => one.pods))} pods, ${total}, ${decimal(month.serviceMemoryGiB)} GiB`;
 }
 
 function firstHardLimit({ limits }: Capacity): string {

@@ -133,7 +133,7 @@ export interface Limit {
 export interface Capacity {
   readonly workload: Workload;
   readonly openRequests: number;
-  /** Whether the costs were measured at such a rate, and memory with so many streams. */
+  /** Whether CPU was measured at such a rate, and memory with so many streams. */
   readonly basis: Readonly<Record<'requests' | 'streams', 'measured' | 'computed'>>;
   readonly pods: Readonly<Record<Component, PodSize>>;
   /** Cores that the load needs of a primary (of Redis at most 1), and cores of each server. */

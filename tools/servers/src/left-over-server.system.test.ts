@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { getContainerRuntimeClient } from 'testcontainers';
-import { isRunning, sql } from '../test/request-servers.js';
+import { hasEngine, isRunning, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
 import { canEnter, serverUser, waitUntil } from './run-command.js';
 import type { ServersOptions } from './server.js';
@@ -47,7 +47,6 @@ test('a start right after the starter was killed finds its data', async () => {
   await release(next.child);
 });
 
-const hasEngine = process.env['DOCKER_HOST'] !== undefined || existsSync('/var/run/docker.sock');
 (hasEngine ? test : test.skip)('containers serve a state directory for one starter at a time', async () => {
   const directory = await state.make();
   const { child, servers } = await hold(directory, 'postgres', undefined, 'docker');

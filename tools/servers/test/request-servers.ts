@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { connect } from 'nats';
 import pg from 'pg';
 
 const TIMEOUT_MS = 5_000;
+
+/** Whether this machine has a Docker engine that testcontainers finds. */
+export const hasEngine = process.env['DOCKER_HOST'] !== undefined || existsSync('/var/run/docker.sock');
 
 /** Runs one statement on a PostgreSQL server and returns its rows. */
 export async function sql(url: string, text: string): Promise<Record<string, unknown>[]> {

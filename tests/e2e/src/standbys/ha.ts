@@ -1,12 +1,11 @@
 import { percentile, until } from '@gateway/testkit';
-import { get } from '../../test/call.js';
 import { checkEvidence } from '../evidence/check-evidence.js';
 import { isRefusedBy } from '../evidence/judge-call.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { FAULTS_MIX } from '../load/call-plan.js';
 import { seconds, thousands } from '../runner/render-report.js';
 import { defineScenario, playRounds, SEED_OPTION, withSystem } from '../runner/run-scenario.js';
-import { allBack, usageStreamLed } from './members.js';
+import { allBack, untilStreamHasLeader } from './members.js';
 import { STANDBY_FAULTS, type StandbyFault } from './standby-faults.js';
 
 const CALLS_BETWEEN = 150;
@@ -38,9 +37,9 @@ export const ha = defineScenario({
     const rows = STANDBY_FAULTS.flatMap(({ name }) => {
       const own = figures.flat().filter(({ fault }) => fault === name);
       if (own.length === 0) return [];
-      const points = (times: number[]) => [50, 100].map((percent) => seconds(percentile(times, percent)));
-      const refused = points(own.map(({ refusedMs }) => refusedMs));
-      return [[name, thousands(own.length), ...refused, ...points(own.map(({ servedMs }) => servedMs))]];
+      const medianAndWorst = (times: number[]) => [50, 100].map((percent) => seconds(percentile(times, percent)));
+      const refused = medianAndWorst(own.map(({ refusedMs }) => refusedMs));
+      return [[name, thousands(own.length), ...refused, ...medianAndWorst(own.map(({ servedMs }) => servedMs))]];
     });
     return { ...found, tables: [{ head, rows }] };
   },
@@ -62,10 +61,8 @@ const OPERATORS_WITHIN_MS = 60_000;
  */
 export async function causeStandbyFault(run: FaultRun, fault: StandbyFault, callsBefore: number): Promise<FaultCost> {
   await run.ended(run.seen.length + callsBefore);
-  const done = await run.causeAs(fault.as, async () => {
-    await fault.cause(run);
-    await usageStreamLed(run.system.local);
-  });
+  const cause = () => fault.cause(run).then(() => untilStreamHasLeader(run.system.local));
+  const done = await run.causeAs(fault.as, cause);
   await until('the operator API responds', () => isOperatorApiServing(run), OPERATORS_WITHIN_MS);
   const servedMs = Date.now() - done.from;
   await allBack(run.system.local);
@@ -77,5 +74,7 @@ export async function causeStandbyFault(run: FaultRun, fault: StandbyFault, call
 
 export async function isOperatorApiServing(run: FaultRun): Promise<boolean> {
   const { operatorUrl, operatorToken } = run.system.local.running();
-  return (await get(`${operatorUrl}/accounts`, operatorToken)).status === 200;
+  const headers = { authorization: `Bearer ${operatorToken}` };
+  const answer = await fetch(`${operatorUrl}/accounts`, { headers, signal: AbortSignal.timeout(OPERATORS_WITHIN_MS) });
+  return answer.status === 200;
 }

@@ -41,7 +41,7 @@ export async function allBack(system: LocalSystem): Promise<void> {
  * Resolves when the stream of usage events has a leader again: within about 12 s of the loss. Edges
  * serve in the first 2 s of that time, and then refuse calls until their events are stored.
  */
-export async function usageStreamLed({ addresses }: LocalSystem): Promise<void> {
+export async function untilStreamHasLeader({ addresses }: LocalSystem): Promise<void> {
   const url = addresses.natsUrlOf('billing');
   const bus = await connectBus({ url, service: 'billing', replica: 'leader-watch', log: silentLog });
   try {
