@@ -23,7 +23,7 @@ RUN groupadd -r -o -g 999 postgres && useradd -r -o -u 999 -g postgres -d /var/l
   mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
   printf '#!/bin/sh\nexit 101\n' > /usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d && \
   apt-get update && apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-confold \
-    postgresql-15 redis-server caddy prometheus prometheus-alertmanager wget && \
+    postgresql-15 redis-server prometheus prometheus-alertmanager wget && \
   rm -rf /var/lib/apt/lists/* /var/cache/apt/archives /var/lib/postgresql/* && \
   ln -s prometheus-alertmanager /usr/bin/alertmanager
 COPY stand-in.sh /usr/local/bin/docker-entrypoint.sh
@@ -48,7 +48,8 @@ EXPOSE 6379
 CMD ["redis-server"]
 
 FROM servers AS caddy
-LABEL gateway.stand-in="Debian: caddy"
+LABEL gateway.stand-in="Go: caddy"
+COPY caddy/caddy /usr/bin/
 ENV XDG_CONFIG_HOME=/config XDG_DATA_HOME=/data
 RUN mkdir -p /config/caddy /data/caddy /srv
 WORKDIR /srv

@@ -1,7 +1,7 @@
 // `node deploy/docker/stand-ins.mjs [DIRECTORY] [--engine NAME]`: for machines that reach no image
 // registry. Makes stand-ins for the images of images.yaml that the engine neither has nor can pull,
-// from Debian's packages, npm's package of Node and the Go modules of NATS and the collector, with
-// the entry points of the official images. Each has the label gateway.stand-in. Needs root,
+// from Debian's packages, npm's package of Node and the Go modules of NATS, Caddy and the collector,
+// with the entry points of the official images. Each has the label gateway.stand-in. Needs root,
 // debootstrap, npm and Go. DIRECTORY (default .infra/stand-ins) keeps the fetched files.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -46,7 +46,8 @@ function make(name, image) {
   if (!engine.has(DEBIAN)) importDebian();
   // Some builders run all stages of the file.
   fetchNode(versionOf('node'));
-  fetchNats(versionOf('nats'));
+  compile('nats', `github.com/nats-io/nats-server/v2@v${versionOf('nats')}`);
+  compile('caddy', `github.com/caddyserver/caddy/v2/cmd/caddy@v${versionOf('caddy')}`);
   fetchCollector(versionOf('collector'));
   const [file, context] = [join(ROOT, 'deploy/docker/stand-ins.Dockerfile'), directory];
   engine.build({ file, context, target: name, tag: image, args: { DEBIAN }, network: values.network });
@@ -80,10 +81,10 @@ function fetchNode(version) {
   cpSync(join(npm, 'npm'), join(home, 'lib/node_modules/npm'), { recursive: true });
 }
 
-function fetchNats(version) {
-  const GOBIN = join(directory, 'nats');
-  if (existsSync(join(GOBIN, 'nats-server'))) return;
-  run('go', ['install', `github.com/nats-io/nats-server/v2@v${version}`], 'inherit', { GOBIN, CGO_ENABLED: '0' });
+/** Compiles the program of a Go module to a folder. */
+function compile(name, module) {
+  const GOBIN = join(directory, name);
+  if (!existsSync(GOBIN)) run('go', ['install', module], 'inherit', { GOBIN, CGO_ENABLED: '0' });
 }
 
 /** Compiles a collector with the components of deploy/observe/collector.yaml. */
