@@ -62,7 +62,7 @@ test('--apply keeps the values of the cluster, also those that the table does no
   delete lost?.data['GATEWAY_SESSION_SECRET'];
   writeFileSync(`${home}/existing.json`, JSON.stringify({ items }));
   const second = run('--apply');
-  expect(second.stderr).toMatch(/^applied\n1 secrets created, /);
+  expect(second.stderr).toMatch(/^applied\n1 secret values created, /);
   const [old, now] = [valuesOf(before), valuesOf(applied())];
   expect(now['gateway-edge-proxy']).toEqual({ ...old['gateway-edge-proxy'], GATEWAY_KEY_PEPPER_PREVIOUS: 'old' });
   const { GATEWAY_SESSION_SECRET: session, ...others } = now['gateway-dashboard'] ?? {};
@@ -79,7 +79,7 @@ test('--rotate makes a new value and keeps the old one for the programs that acc
   const items = before.map((manifest) => ({ ...manifest, stringData: undefined, data: encoded(manifest) }));
   writeFileSync(`${home}/existing.json`, JSON.stringify({ items }));
   const { stderr } = run('--apply', '--rotate', 'GATEWAY_KEY_PEPPER');
-  expect(stderr).toMatch(/^applied\n4 secrets created, /);
+  expect(stderr).toMatch(/^applied\n4 secret values created, /);
   const [old, now] = [valuesOf(before), valuesOf(applied())];
   for (const name of ['gateway-edge-proxy', 'gateway-dashboard']) {
     const { GATEWAY_KEY_PEPPER: pepper, ...others } = now[name] ?? {};
@@ -105,12 +105,12 @@ test("a directory keeps managed servers' values for a second run and for their r
   expect(run(...servers, '--output', directory).stdout).toBe('');
   const read = () => readFileSync(`${directory}/manifests.yaml`, 'utf8');
   const before = read();
-  expect(run(...servers, '--output', directory).stderr).toMatch(/^0 secrets created, /);
+  expect(run(...servers, '--output', directory).stderr).toMatch(/^0 secret values created, /);
   expect(read()).toBe(before);
   expect(existsSync(`${directory}/postgres`)).toBe(false);
   expect(readFileSync(`${directory}/migrate/GATEWAY_MIGRATION_URL`, 'utf8')).toBe(servers[1]);
   const url = readFileSync(`${directory}/catalog/GATEWAY_POSTGRES_URL`, 'utf8');
-  expect(run(...servers, '--from', directory, '--output', `${home}/copy`).stderr).toMatch(/^0 secrets created, /);
+  expect(run(...servers, '--from', directory, '--output', `${home}/copy`).stderr).toMatch(/^0 secret values created, /);
   expect(readFileSync(`${home}/copy/catalog/GATEWAY_POSTGRES_URL`, 'utf8')).toBe(url);
   expect(run(...servers, '--from', directory, '--print', 'sql').stdout).toContain(
     `ALTER ROLE "gateway_catalog" PASSWORD '${new URL(url).password}';`,

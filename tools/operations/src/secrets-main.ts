@@ -147,7 +147,7 @@ function yamlOf(manifests: readonly Manifest[]): string {
 /** On standard error, because standard output may be YAML. Names values and prints none. */
 function report({ secrets, created, rewritten, differing }: MadeSecrets, where: string): void {
   const all = Object.values(secrets).reduce((sum, texts) => sum + Object.keys(texts).length, 0);
-  console.error(`${created.length} secrets created, ${all - created.length} kept ${where}`);
+  console.error(`${created.length} secret values created, ${all - created.length} kept ${where}`);
   if (differing.length > 0)
     console.error(`kept, although they differ from others or the options: ${differing.join(', ')}`);
   if (rewritten.length > 0) console.error(`rewritten: ${rewritten.join(', ')}`);

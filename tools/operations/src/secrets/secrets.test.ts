@@ -125,7 +125,7 @@ test('the command creates the files once, for their owners, and keeps them', () 
   expect([first.status, first.stdout, first.stderr]).toEqual([
     0,
     '',
-    expect.stringContaining(`${SECRET_ROWS.length} secrets created, 0 kept in `),
+    expect.stringContaining(`${SECRET_ROWS.length} secret values created, 0 kept in `),
   ]);
   const token = read('operator/GATEWAY_OPERATOR_TOKEN');
   for (const [path, mode, uid] of [
@@ -137,7 +137,7 @@ test('the command creates the files once, for their owners, and keeps them', () 
     expect([path, found.mode & 0o777, found.uid]).toEqual([path, mode, owner.length > 0 ? uid : process.getuid?.()]);
   }
   const second = run(...owner);
-  expect(second.stderr).toMatch(/^0 secrets created, (\d+) kept in .*\nthe operator's token is in .*\n$/);
+  expect(second.stderr).toMatch(/^0 secret values created, (\d+) kept in .*\nthe operator's token is in .*\n$/);
   expect(second.stderr).toContain(` ${SECRET_ROWS.length} kept in `);
   expect(read('operator/GATEWAY_OPERATOR_TOKEN')).toBe(token);
   expect(read('accounts/GATEWAY_SMTP_URL')).toBe('smtp://mail:25');
@@ -160,7 +160,7 @@ test('a secret changed by hand is kept and named, and the servers get its passwo
   write('dashboard/GATEWAY_WEBHOOK_PUBLIC_KEY', '');
   for (const folder of ['operator', 'demo']) rmSync(`${directory}/${folder}`, { recursive: true });
   const { stderr } = run();
-  expect(stderr).toMatch(/^9 secrets created/);
+  expect(stderr).toMatch(/^9 secret values created/);
   // The other values agree with the table: `p%2Bw` is `p+w` as a URL has it.
   const named = /^kept, although .*: (.*)$/m.exec(stderr)?.[1]?.split(', ') ?? [];
   expect(named.sort()).toEqual(['admission/GATEWAY_REDIS_URL']);
