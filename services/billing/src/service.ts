@@ -82,6 +82,8 @@ export interface BillingOptions {
   readonly privateAllowed: boolean;
   /** Delays between webhook attempts; the defaults of `outboxes.ts` if absent. */
   readonly webhookRetry?: { readonly baseMs: number; readonly maxMs: number };
+  /** Poll interval for due subscriptions; default: that of `renewals.ts`. */
+  readonly renewalPollMs?: number;
   readonly replica: string;
   readonly log: Logger;
   readonly clock: TimerClock;
@@ -201,6 +203,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     nudge: () => outbox.nudge(),
     clock,
     log,
+    pollMs: options.renewalPollMs,
   });
   const ages = watchOutboxAges(pool);
   gauge(

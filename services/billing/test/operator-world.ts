@@ -61,7 +61,8 @@ export class OperatorWorld {
       return { applied: true as const };
     });
     const clock = { nowMs: () => world.now };
-    await Promise.all([billing.start('one', clock), billing.start('two', clock)]);
+    const changes = { renewalPollMs: 100 };
+    await Promise.all([billing.start('one', clock, changes), billing.start('two', clock, changes)]);
     return world;
   }
 

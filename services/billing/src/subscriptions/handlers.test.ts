@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { billingFunding, billingGetLimits, billingPutLimits } from '@gateway/contracts/messages';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import {
+  billingAddWalletEntry,
+  billingFunding,
+  billingGetLimits,
+  billingPutLimits,
+  billingWallet,
+} from '@gateway/contracts/messages';
 import type { SubscriptionView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
 import { duringTests } from '@gateway/testkit/during-tests';
@@ -141,9 +148,11 @@ describe('a subscription', () => {
     });
   });
 
-  test('returns not_in_force until admission applies it', async () => {
+  test('returns not_in_force until admission applies it, as limits and credits do', async () => {
     const [account, plan] = [world.fresh('account'), world.fresh('plan')];
     await world.putPlan(plan);
+    const spec = { amountUsd: '1.00', kind: 'credit' as const, reason: 'paid', reference: makeUuidV7(Date.now()) };
+    const fund = () => world.dashboard.request(billingAddWalletEntry, { account, spec, author: AUTHOR });
     world.admissionAnswers = false;
     const answers = await Promise.all([
       world.putPeriod(account, plan, world.now, world.now + HOUR),
@@ -152,11 +161,14 @@ describe('a subscription', () => {
         spec: { concurrency: 1 },
         author: AUTHOR,
       }),
+      fund(),
     ]);
     for (const answer of answers) expect(answer).toMatchObject({ refused: { code: 'not_in_force' } });
+    expect(await world.dashboard.request(billingWallet, { account })).toEqual({ balanceUsd: '1.00' });
     world.admissionAnswers = true;
     expect(await world.putPeriod(account, plan, world.now, world.now + HOUR)).toMatchObject({ change: 'unchanged' });
     expect(world.lastPublished(account)?.plan?.id).toBe(plan);
+    expect(await fund()).toMatchObject({ repeated: true, balanceUsd: '1.00' });
   });
 });
 

@@ -5,7 +5,6 @@ import type { RenewalStore } from './renewals-store.js';
 /** Accounts per query, and the number of concurrent renewals. */
 const BATCH_MAX = 100;
 const CONCURRENT_RENEWALS_MAX = 4;
-/** Poll interval if no timer is due sooner; others may set later timers meanwhile. */
 const POLL_MS = 1_000;
 /** Delay after a failed renewal, so that it does not block the other accounts. */
 const POSTPONE_MS = 30_000;
@@ -16,6 +15,8 @@ export interface RenewalDeps {
   readonly nudge: () => void;
   readonly clock: Clock;
   readonly log: { warn(input: object, text: string): void };
+  /** Poll interval if no timer is due sooner, since others may set timers. Default: POLL_MS. */
+  readonly pollMs?: number | undefined;
 }
 
 /**
@@ -23,7 +24,7 @@ export interface RenewalDeps {
  * the ended ones. Every replica runs this; the first one writes, and the others find nothing to do.
  */
 export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
-  const { store, clock, log } = deps;
+  const { store, clock, log, pollMs = POLL_MS } = deps;
   const renewals = counter('gateway_billing_renewals_total', 'Subscription periods created by renewal');
   let lateMs = 0;
   gauge('gateway_billing_subscription_lag_seconds', 'Delay of the oldest due subscription timer', () => lateMs / 1_000);
@@ -52,10 +53,10 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
       return 0;
     }
     if (refreshed) return 0;
-    return Math.max(0, Math.min(POLL_MS, (timers[0]?.dueAt ?? Infinity) - now));
+    return Math.max(0, Math.min(pollMs, (timers[0]?.dueAt ?? Infinity) - now));
   };
 
-  return every(POLL_MS, poll, {
+  return every(pollMs, poll, {
     atOnce: true,
     failed: (err) => log.warn({ err }, 'subscription timers could not be read; will retry'),
   });

@@ -24,10 +24,11 @@ function makeRecords(): { services: Services; add(service: string, atMs: number)
   const request = (message: { name: string }, body: { cursor: string | null; limit: number }): Promise<unknown> => {
     const service = message.name.split('.')[0] as string;
     asked.push(service);
-    const all = [...(records.get(service) ?? [])].reverse();
-    const numberOf = ({ id }: Entry): number => Number(id.split('.')[1]);
-    const rest = all.filter((entry) => body.cursor === null || numberOf(entry) < Number(body.cursor));
-    const entries = rest.slice(0, body.limit).map((entry) => ({
+    const all = records.get(service) ?? [];
+    // The cursor is the number of the last entry; entries are numbered from 1, oldest first.
+    const end = body.cursor === null ? all.length : Number(body.cursor) - 1;
+    const rest = all.slice(Math.max(0, end - body.limit), end).reverse();
+    const entries = rest.map((entry) => ({
       ...entry,
       actor: 'operator:root',
       action: 'x',
@@ -36,7 +37,7 @@ function makeRecords(): { services: Services; add(service: string, atMs: number)
       before: null,
       after: null,
     }));
-    const more = rest.length > body.limit;
+    const more = end > body.limit;
     return Promise.resolve({ entries, nextCursor: more ? entries.at(-1)?.id.split('.')[1] : null });
   };
   return {
