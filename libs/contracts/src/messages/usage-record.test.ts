@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { format, resolveConfig } from 'prettier';
+import { format } from 'oxfmt';
 import { USAGE_RECORD_COLUMNS, type UsageRecordColumn } from './usage-record.js';
 
 const PAGE = new URL('../../../../docs/usage-record.md', import.meta.url);
@@ -22,9 +22,8 @@ function lineOf([name, { direct, view, page, file, customerFile, about }]: [stri
 }
 
 test('docs/usage-record.md matches the columns (UPDATE_GOLDEN=1 writes it)', async () => {
-  const options = (await resolveConfig(PAGE)) ?? {};
   const lines = Object.entries<UsageRecordColumn>(USAGE_RECORD_COLUMNS).map(lineOf);
-  const page = await format(HEAD + lines.join('\n'), { ...options, parser: 'markdown' });
+  const { code: page } = await format('page.md', HEAD + lines.join('\n'), { printWidth: 120, singleQuote: true });
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(PAGE, page);
   expect(readFileSync(PAGE, 'utf8')).toBe(page);
 });

@@ -9,7 +9,9 @@ export interface BeginIdempotentDeps {
   readonly nowMs: () => number;
 }
 export type BeginResult =
-  { kind: 'begun'; command: string } | { kind: 'done'; status: number; body: string } | { kind: 'conflict' };
+  | { kind: 'begun'; command: string }
+  | { kind: 'done'; status: number; body: string }
+  | { kind: 'conflict' };
 
 const KEPT_MS = IDEMPOTENCY_HOURS * 3_600_000;
 

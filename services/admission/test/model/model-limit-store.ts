@@ -27,7 +27,8 @@ export type ModelAnswer =
   | { readonly kind: 'fault'; readonly code: AdmissionFaultCode };
 
 export type ModelEntry =
-  { readonly open: false; readonly body: AdmitEntry } | { readonly open: true; readonly body: Opening };
+  | { readonly open: false; readonly body: AdmitEntry }
+  | { readonly open: true; readonly body: Opening };
 type Opening = Pick<AdmitEntry, 'id' | 'digests'>;
 
 const ID_SKEW_MS = 30_000;

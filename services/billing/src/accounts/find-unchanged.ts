@@ -8,7 +8,8 @@ export interface UnchangedDeps extends Omit<LoadDeps, 'store'> {
 }
 
 export type UnchangedAnswer =
-  { readonly kind: 'answered'; readonly answer: AnswerBodyOf<typeof billingUnchanged> } | { readonly kind: 'behind' };
+  | { readonly kind: 'answered'; readonly answer: AnswerBodyOf<typeof billingUnchanged> }
+  | { readonly kind: 'behind' };
 
 /**
  * Finds the accounts whose data in the limit store still equals the ledger after a loss of the

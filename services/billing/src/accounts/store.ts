@@ -9,7 +9,8 @@ import { deleteWebhook } from '../webhooks/store.js';
 
 /** Outcome of closing an account; `change` identifies the change that admission must apply. */
 export type CloseOutcome =
-  { readonly kind: 'closed'; readonly change: string } | { readonly kind: 'wallet'; readonly balanceNanoUsd: bigint };
+  | { readonly kind: 'closed'; readonly change: string }
+  | { readonly kind: 'wallet'; readonly balanceNanoUsd: bigint };
 
 export type AccountStore = ReturnType<typeof createAccountStore>;
 

@@ -21,7 +21,8 @@ export type StoredCounts = number[];
 /** The columns that a record copies from its event. Null: the event does not have the field. */
 export type DirectValues = {
   readonly [Name in DirectColumn]:
-    Exclude<UsageEvent[Name], undefined> | (undefined extends UsageEvent[Name] ? null : never);
+    | Exclude<UsageEvent[Name], undefined>
+    | (undefined extends UsageEvent[Name] ? null : never);
 };
 
 /** Picks the direct columns from an event or a row; an absent field becomes null. */

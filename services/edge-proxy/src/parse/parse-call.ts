@@ -69,7 +69,8 @@ export interface ParsedCall {
 }
 
 export type ParseResult =
-  { readonly ok: true; readonly call: ParsedCall } | { readonly ok: false; readonly finding: BodyFinding };
+  | { readonly ok: true; readonly call: ParsedCall }
+  | { readonly ok: false; readonly finding: BodyFinding };
 
 /**
  * Parses a request (docs/behaviour.md#fields). Returns the first broken rule as the finding. Fields

@@ -243,62 +243,50 @@ async function expectCharged(
 }
 
 // Covers an edge is killed; i4
-test.concurrent(
-  'a killed edge cuts its streams, its slots become free, and its calls expire at 0',
-  async () => {
-    const scene = await openAtBothEdges(BREAKING.killed, 50);
-    const edge = system.local.children('edge-proxy')[BREAKING.killed];
-    const pid = edge?.pid;
-    edge?.kill('SIGKILL');
-    const ends = await Promise.all(scene.own.map(({ ended }) => ended));
-    expect(ends.filter(({ cut, text }) => !cut || text.includes('[DONE]'))).toEqual([]);
-    await onlyOwnSlotsAreFreed(scene);
-    await until('the edge has restarted', () => edge?.pid != null && edge.pid !== pid);
-    await edge?.ready();
-    await onlyOwnExpired(scene);
-    await endStreams(scene, 'others');
-    await expectCharged(scene, scene.others);
-  },
-  150_000,
-);
+test.concurrent('a killed edge cuts its streams, its slots become free, and its calls expire at 0', async () => {
+  const scene = await openAtBothEdges(BREAKING.killed, 50);
+  const edge = system.local.children('edge-proxy')[BREAKING.killed];
+  const pid = edge?.pid;
+  edge?.kill('SIGKILL');
+  const ends = await Promise.all(scene.own.map(({ ended }) => ended));
+  expect(ends.filter(({ cut, text }) => !cut || text.includes('[DONE]'))).toEqual([]);
+  await onlyOwnSlotsAreFreed(scene);
+  await until('the edge has restarted', () => edge?.pid != null && edge.pid !== pid);
+  await edge?.ready();
+  await onlyOwnExpired(scene);
+  await endStreams(scene, 'others');
+  await expectCharged(scene, scene.others);
+}, 150_000);
 
-test.concurrent(
-  'an edge that returns after its leases ends its streams and charges them once',
-  async () => {
-    const scene = await openAtBothEdges(BREAKING.silent, 10);
-    await whileFrozen('edge-proxy', BREAKING.silent, () => onlyOwnSlotsAreFreed(scene));
-    await edgeServes(scene);
-    await awaitBothHeartbeats(scene);
-    expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: scene.own.length + OTHERS });
-    await endStreams(scene, 'own');
-    await endStreams(scene, 'others');
-    await expectCharged(scene, [...scene.own, ...scene.others]);
-  },
-  150_000,
-);
+test.concurrent('an edge that returns after its leases ends its streams and charges them once', async () => {
+  const scene = await openAtBothEdges(BREAKING.silent, 10);
+  await whileFrozen('edge-proxy', BREAKING.silent, () => onlyOwnSlotsAreFreed(scene));
+  await edgeServes(scene);
+  await awaitBothHeartbeats(scene);
+  expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: scene.own.length + OTHERS });
+  await endStreams(scene, 'own');
+  await endStreams(scene, 'others');
+  await expectCharged(scene, [...scene.own, ...scene.others]);
+}, 150_000);
 
 // Covers an edge is cut off from NATS
-test.concurrent(
-  'an edge that returns after the expiry replaces its records and charges once',
-  async () => {
-    const scene = await openAtBothEdges(BREAKING.silentForLong, 10);
-    await whileFrozen('edge-proxy', BREAKING.silentForLong, async () => {
-      await onlyOwnSlotsAreFreed(scene);
-      await onlyOwnExpired(scene);
-    });
-    await edgeServes(scene);
-    expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
-    await endStreams(scene, 'own');
-    await until('all records are settled', async () => {
-      const records = await system.operator.records(scene.caller.account);
-      return records.every(({ outcome }) => outcome === 'settled');
-    });
-    expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
-    await endStreams(scene, 'others');
-    await expectCharged(scene, [...scene.own, ...scene.others]);
-  },
-  150_000,
-);
+test.concurrent('an edge that returns after the expiry replaces its records and charges once', async () => {
+  const scene = await openAtBothEdges(BREAKING.silentForLong, 10);
+  await whileFrozen('edge-proxy', BREAKING.silentForLong, async () => {
+    await onlyOwnSlotsAreFreed(scene);
+    await onlyOwnExpired(scene);
+  });
+  await edgeServes(scene);
+  expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
+  await endStreams(scene, 'own');
+  await until('all records are settled', async () => {
+    const records = await system.operator.records(scene.caller.account);
+    return records.every(({ outcome }) => outcome === 'settled');
+  });
+  expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
+  await endStreams(scene, 'others');
+  await expectCharged(scene, [...scene.own, ...scene.others]);
+}, 150_000);
 
 // Covers Redis is gone, emptied or failed over
 test.each(LOSSES)(

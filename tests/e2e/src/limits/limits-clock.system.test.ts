@@ -139,50 +139,46 @@ async function useUp(): Promise<Scenes> {
 }
 
 // Covers a month, week or session ends in mid-call
-test.concurrent(
-  'each period admits exactly its limit when all periods end under load',
-  async () => {
-    const { minute, pressAll, seen } = scenes;
-    await until('the last second of the periods', () => verification.nowMs() > BOUNDARY_MS - 1_000, MINUTE_MS);
-    while (verification.nowMs() < BOUNDARY_MS + AFTER_MS) await pressAll(20);
-    await pressAll(2 * FIT);
-    const { week, month, paid } = scenes;
-    for (const arranged of [minute, week, month, paid]) await verification.limitStoreIsEmpty(arranged);
+test.concurrent('each period admits exactly its limit when all periods end under load', async () => {
+  const { minute, pressAll, seen } = scenes;
+  await until('the last second of the periods', () => verification.nowMs() > BOUNDARY_MS - 1_000, MINUTE_MS);
+  while (verification.nowMs() < BOUNDARY_MS + AFTER_MS) await pressAll(20);
+  await pressAll(2 * FIT);
+  const { week, month, paid } = scenes;
+  for (const arranged of [minute, week, month, paid]) await verification.limitStoreIsEmpty(arranged);
 
-    const [ofMinute = [], ofWeek = [], ofMonth = [], ofPaid = []] = seen;
-    const minutes = await verification.minutes(minute, BOUNDARY_MS - leadMs);
-    expect(answered(ofMinute)).toBe(minutes.reduce((sum, count) => sum + Math.min(count, FIT), 0));
-    // Each request counts once. A refused request was sent again if its reply was late, and then
-    // counts twice.
-    expect(minutes.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(ofMinute.length);
-    expect([...new Set(ofMinute.map(({ answer }) => answer))].sort()).toEqual(['200', '429 rate_limited']);
+  const [ofMinute = [], ofWeek = [], ofMonth = [], ofPaid = []] = seen;
+  const minutes = await verification.minutes(minute, BOUNDARY_MS - leadMs);
+  expect(answered(ofMinute)).toBe(minutes.reduce((sum, count) => sum + Math.min(count, FIT), 0));
+  // Each request counts once. A refused request was sent again if its reply was late, and then
+  // counts twice.
+  expect(minutes.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(ofMinute.length);
+  expect([...new Set(ofMinute.map(({ answer }) => answer))].sort()).toEqual(['200', '429 rate_limited']);
 
-    const weeks = [BOUNDARY_MS - WEEK_MS, BOUNDARY_MS].map((start) => weeklyWindowRow('requests', start));
-    await expectSettled(week, weeks, FIT);
-    expectAtBoundary(ofWeek, '429 window_exhausted');
-    for (const { answer, retryAfter, begunAt, endedAt } of ofWeek) {
-      if (answer !== '429 window_exhausted') continue;
-      const resets = endedAt < BOUNDARY_MS ? BOUNDARY_MS : BOUNDARY_MS + WEEK_MS;
-      if (begunAt < BOUNDARY_MS && endedAt >= BOUNDARY_MS) continue;
-      expect(retryAfter).toBeGreaterThanOrEqual(Math.ceil((resets - endedAt) / 1000));
-      expect(retryAfter).toBeLessThanOrEqual(Math.ceil((resets - begunAt) / 1000));
-    }
+  const weeks = [BOUNDARY_MS - WEEK_MS, BOUNDARY_MS].map((start) => weeklyWindowRow('requests', start));
+  await expectSettled(week, weeks, FIT);
+  expectAtBoundary(ofWeek, '429 window_exhausted');
+  for (const { answer, retryAfter, begunAt, endedAt } of ofWeek) {
+    if (answer !== '429 window_exhausted') continue;
+    const resets = endedAt < BOUNDARY_MS ? BOUNDARY_MS : BOUNDARY_MS + WEEK_MS;
+    if (begunAt < BOUNDARY_MS && endedAt >= BOUNDARY_MS) continue;
+    expect(retryAfter).toBeGreaterThanOrEqual(Math.ceil((resets - endedAt) / 1000));
+    expect(retryAfter).toBeLessThanOrEqual(Math.ceil((resets - begunAt) / 1000));
+  }
 
-    const months = [BOUNDARY_MS - 1, BOUNDARY_MS].map((at) => keyMonthRow(month.key, monthOf(at)));
-    await expectSettled(month, months, FIT * Number(CENT_NANO_USD));
-    expectAtBoundary(ofMonth, '403 monthly_spend_cap_exceeded');
+  const months = [BOUNDARY_MS - 1, BOUNDARY_MS].map((at) => keyMonthRow(month.key, monthOf(at)));
+  await expectSettled(month, months, FIT * Number(CENT_NANO_USD));
+  expectAtBoundary(ofMonth, '403 monthly_spend_cap_exceeded');
 
-    expect(answered(ofPaid)).toBe(FIT);
-    expect(ofPaid.map(({ answer }) => answer)).toContain('402 no_funding');
-    for (const { answer, begunAt, endedAt } of ofPaid) {
-      // Without a plan, the account has the default limits: above 60 requests per minute, the
-      // minute limit refuses first.
-      if (begunAt >= BOUNDARY_MS) expect(['402 no_funding', '429 rate_limited']).toContain(answer);
-      else if (endedAt < BOUNDARY_MS) expect(['200', '429 window_exhausted', FAILED]).toContain(answer);
-    }
-  },
-  120_000,
-);
+  expect(answered(ofPaid)).toBe(FIT);
+  expect(ofPaid.map(({ answer }) => answer)).toContain('402 no_funding');
+  for (const { answer, begunAt, endedAt } of ofPaid) {
+    // Without a plan, the account has the default limits: above 60 requests per minute, the
+    // minute limit refuses first.
+    if (begunAt >= BOUNDARY_MS) expect(['402 no_funding', '429 rate_limited']).toContain(answer);
+    else if (endedAt < BOUNDARY_MS) expect(['200', '429 window_exhausted', FAILED]).toContain(answer);
+  }
+}, 120_000);
 
 // These tests begin after the end of the periods.
 test.concurrent.each([

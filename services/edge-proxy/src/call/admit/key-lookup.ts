@@ -22,7 +22,8 @@ export interface KeyDigests {
  * `error`: the key is not looked up.
  */
 export type KeyLookup =
-  { readonly kind: 'ask'; readonly account: string | null } | { readonly kind: 'error'; readonly error: GatewayError };
+  | { readonly kind: 'ask'; readonly account: string | null }
+  | { readonly kind: 'error'; readonly error: GatewayError };
 
 type Outcome =
   | { readonly kind: 'refused'; readonly code: RefusalCode }
