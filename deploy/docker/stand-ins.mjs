@@ -1,8 +1,9 @@
 // `node deploy/docker/stand-ins.mjs [DIRECTORY] [--engine NAME]`: for machines that reach no image
 // registry. Makes stand-ins for the images of images.yaml that the engine neither has nor can pull,
-// from Debian's packages, npm's package of Node and the Go modules of NATS, Caddy and the collector,
-// with the entry points of the official images. Each has the label gateway.stand-in. Needs root,
-// debootstrap, npm and Go. DIRECTORY (default .infra/stand-ins) keeps the fetched files.
+// from Debian's packages, npm's package of Node and the Go modules of NATS, Caddy and the
+// collector, with the entry points of the official images. Each has the label gateway.stand-in.
+// Needs root, debootstrap, npm and Go. DIRECTORY (default .infra/stand-ins) keeps the fetched
+// files.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

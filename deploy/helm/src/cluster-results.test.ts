@@ -112,7 +112,7 @@ test("the check's objects are valid Kubernetes objects, its values match the sch
   const documents = ['pods', 'operate', 'filler'].flatMap((name) =>
     parseAllDocuments(readFileSync(`${HELM}cluster/${name}.yaml`, 'utf8')),
   );
-  expect(documents).toHaveLength(6);
+  expect(documents).toHaveLength(10);
   expect(documents.flatMap((document) => schemaProblems(document.toJS() as Manifest))).toEqual([]);
   const schema = JSON.parse(readFileSync(`${HELM}model-gateway/values.schema.json`, 'utf8')) as object;
   const accepts = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(schema);

@@ -127,21 +127,11 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   opened.bus = true;
   const kept = await keepTimelines(bus.lookUpBucket(DATABASE_BUCKET), log, clock);
   const { timelines } = kept;
-  const pool = createPool(postgresUrl, { applicationName: 'billing', max: CONNECTIONS_MAX, timelines, log, clock });
-  const settlePool = createPipelinedPool(postgresUrl, {
-    applicationName: 'billing',
-    max: SETTLE_CONNECTIONS_MAX,
-    timelines,
-    log,
-    clock,
-  });
-  const locksPool = createPool(postgresUrl, {
-    applicationName: 'billing shard locks',
-    max: LOCK_CONNECTIONS_MAX,
-    timelines,
-    log,
-    clock,
-  });
+  const shared = { applicationName: 'billing', timelines, log, clock };
+  const pool = createPool(postgresUrl, { ...shared, max: CONNECTIONS_MAX });
+  const settlePool = createPipelinedPool(postgresUrl, { ...shared, max: SETTLE_CONNECTIONS_MAX });
+  const lockOptions = { ...shared, applicationName: 'billing shard locks', max: LOCK_CONNECTIONS_MAX };
+  const locksPool = createPool(postgresUrl, lockOptions);
   // The database may start later than this process.
   const { ledgerEpoch, consumers } = await retry(() => readLedgerState(pool), {
     ...RETRY,
@@ -198,13 +188,8 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   });
   const watching = watchLedger({ reader: createLedgerReader(pool), log });
   const jobs = watchJobs({ store: createJobStore(pool), log });
-  const renewals = startRenewals({
-    store: createRenewalStore(pool),
-    nudge: () => outbox.nudge(),
-    clock,
-    log,
-    pollMs: options.renewalPollMs,
-  });
+  const store = createRenewalStore(pool);
+  const renewals = startRenewals({ store, nudge: () => outbox.nudge(), clock, log, pollMs: options.renewalPollMs });
   const ages = watchOutboxAges(pool);
   gauge(
     'gateway_billing_pool_connections',

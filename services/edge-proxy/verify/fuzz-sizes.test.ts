@@ -20,7 +20,7 @@ import { computeCharge, type Charge } from '../src/pricing/charge.js';
 import { readCaseCount } from './random-cases.js';
 
 /** Responses of the short run in every test run; `npm run verify:fuzz -- fuzz` sets more. */
-const ANSWERS_DEFAULT = 40;
+const ANSWERS_DEFAULT = 25;
 const ANSWERS = readCaseCount('GATEWAY_VERIFY_SIZES', ANSWERS_DEFAULT);
 /** Most responses take 20 ms, and the machine may be busy. */
 const MS_MAX = 60_000 + ANSWERS * 500;

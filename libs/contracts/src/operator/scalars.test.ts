@@ -78,13 +78,15 @@ test.each([
 });
 
 test('instant accepts only days of the calendar', () => {
+  const wrong: string[] = [];
   for (let day = Date.UTC(1970, 0, 1); day < Date.UTC(2110, 0, 1); day += 86_400_000) {
-    const [year = 0, month = 0, date = 0] = new Date(day).toISOString().split(/[-T]/).map(Number);
-    const pad = (value: number): string => String(value).padStart(2, '0');
-    expect([day, takes(instant, `${year}-${pad(month)}-${pad(date)}T00:00:00.5Z`)]).toEqual([day, true]);
+    const date = new Date(day).toISOString().slice(0, 10);
+    if (!takes(instant, `${date}T00:00:00.5Z`)) wrong.push(date);
     const next = new Date(day + 86_400_000).getUTCDate();
-    if (next === 1) expect(takes(instant, `${year}-${pad(month)}-${pad(date + 1)}T00:00:00Z`)).toBe(false);
+    const after = `${date.slice(0, 8)}${Number(date.slice(8)) + 1}`;
+    if (next === 1 && takes(instant, `${after}T00:00:00Z`)) wrong.push(after);
   }
+  expect(wrong).toEqual([]);
 });
 
 test('pageQuery rejects an empty cursor', () => expect(takes(pageQuery, { cursor: '' })).toBe(false));

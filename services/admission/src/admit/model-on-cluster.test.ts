@@ -5,7 +5,7 @@ import { startTestCluster } from '../../test/model/test-cluster.js';
 import type { TestCluster } from '../../test/model/test-cluster.js';
 import { ClusterServers } from '../../test/model/wires.js';
 
-const SEQUENCES = 96;
+const SEQUENCES = 48;
 const START_MS = 60_000;
 const TIMEOUT_MS = 240_000;
 const REPLAY = replayFrom(process.env);

@@ -78,7 +78,7 @@ async function readAll(
   return ids;
 }
 
-const SEEDS = 40;
+const SEEDS = 20;
 
 test('the lists of three services merge into one while new entries arrive', async () => {
   const first = testSeed();

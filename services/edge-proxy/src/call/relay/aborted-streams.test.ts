@@ -9,7 +9,7 @@ import { rawClient } from '../../../test/raw-answers.js';
 import { startRawProvider, type RawProvider } from '../../../test/raw-provider.js';
 import { HELD_RESPONSES, REQUEST_BODIES } from '../../memory/held-bytes.js';
 
-const STREAMS = 1_000;
+const STREAMS = 500;
 const AT_ONCE = 100;
 /** Timeout for a round, which takes two seconds on an idle machine. */
 const WAIT_MS_MAX = 60_000;
