@@ -73,9 +73,8 @@ export default {
   globalSetup: LENDER,
   globalTeardown: LENDER,
   cacheDirectory: CACHE,
-  // Most long suites wait for their own processes, so a third worker uses the idle time of two
-  // cores.
-  maxWorkers: 3,
+  // Most suites wait for their own processes, so more workers than cores use the idle time.
+  maxWorkers: 4,
   // Garbage of earlier suites slows each collection: the simulation took ten times as long in an
   // old worker.
   workerIdleMemoryLimit: '700MB',

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { join, relative } from 'node:path';
 
 /** Bytes of test files per group: seconds to about a minute of one worker. */
-const GROUP_BYTES = 120_000;
+const GROUP_BYTES = 100_000;
 const SUITE = /^(?!.*(?:^|\/)(?:dist|node_modules)\/).*(?<!\.system)\.test\.ts$/;
 
 /**
