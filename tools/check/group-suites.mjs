@@ -19,7 +19,8 @@ export function groupSuites(root, room, directory) {
     .filter((path) => SUITE.test(path))
     .map((path) => ({ path: `${room}/${path}`, bytes: statSync(join(root, room, path)).size }));
   const total = suites.reduce((sum, { bytes }) => sum + bytes, 0);
-  const groups = Array.from({ length: Math.ceil(total / GROUP_BYTES) }, () => ({ paths: [], bytes: 0 }));
+  const length = Math.min(suites.length, Math.ceil(total / GROUP_BYTES));
+  const groups = Array.from({ length }, () => ({ paths: [], bytes: 0 }));
   for (const { path, bytes } of suites.sort((a, b) => b.bytes - a.bytes || (a.path < b.path ? -1 : 1))) {
     const smallest = groups.reduce((a, b) => (b.bytes < a.bytes ? b : a));
     smallest.paths.push(path);
@@ -27,9 +28,8 @@ export function groupSuites(root, room, directory) {
   }
   const up = relative(directory, root);
   groups.forEach(({ paths }, index) => {
-    const lines = paths.map(
-      (path) => `await loadSuite('${path}', () => import('${up}/${path.replace(/ts$/, 'js')}'));\n`,
-    );
+    const compiled = (path) => `${up}/${path.replace(/ts$/, 'js')}`;
+    const lines = paths.map((path) => `await loadSuite('${path}', () => import('${compiled(path)}'));\n`);
     writeFileSync(join(directory, `group-${index + 1}.test.ts`), lines.join(''));
   });
 }
