@@ -29,13 +29,14 @@ const ALERT_POLL_MS = 2_000;
 const ALERT_RETRY_MAX_MS = 30_000;
 const ALERT_DELIVER_MS = 5_000;
 const ALERT_LEASE_MS = 15_000;
-/** Delay between webhook attempts: it doubles up to an hour. */
-const WEBHOOK_RETRY = { baseMs: 2_000, maxMs: 3_600_000 };
+/**
+ * The delay between webhook attempts doubles up to an hour. `deliverMs` is longer than the timeout
+ * of an attempt and its writes to the database.
+ */
+const WEBHOOK_TIMING = { retryBaseMs: 2_000, retryMaxMs: 3_600_000, leaseMs: 35_000, deliverMs: 15_000 };
+export type WebhookTiming = Readonly<typeof WEBHOOK_TIMING>;
 /** Maximum of webhook receivers that one replica waits for at the same time. */
 const WEBHOOK_KEYS_MAX = 64;
-/** Longer than the timeout of an attempt and its writes to the database. */
-const WEBHOOK_DELIVER_MS = 15_000;
-const WEBHOOK_LEASE_MS = 35_000;
 
 /** Body of an outbox row for admission. */
 const outboxSnapshot = z.object({ change: objectId, snapshot: balanceSnapshot });
@@ -73,8 +74,8 @@ export interface AlertOutboxOptions {
   readonly webhookKeys: OpeningKeys;
   /** Allows webhooks on private and loopback addresses. */
   readonly privateAllowed: boolean;
-  /** Delays between webhook attempts; {@link WEBHOOK_RETRY} if absent. */
-  readonly webhookRetry?: { readonly baseMs: number; readonly maxMs: number };
+  /** Delays and lease of webhook attempts; {@link WEBHOOK_TIMING} if absent. */
+  readonly webhookTiming?: WebhookTiming;
 }
 
 /**
@@ -83,7 +84,7 @@ export interface AlertOutboxOptions {
  * twice and sends one email.
  */
 export function startAlertOutboxes(options: AlertOutboxOptions): RunningService & { readonly nudge: () => void } {
-  const { pool, bus, log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;
+  const { pool, bus, log, clock, privateAllowed, webhookTiming = WEBHOOK_TIMING } = options;
   const seal = createSecretSeal(options.webhookKeys);
   const alerts = startOutbox({
     pool,
@@ -109,10 +110,7 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
     table: WEBHOOK_OUTBOX,
     pollMs: ALERT_POLL_MS,
     keysMax: WEBHOOK_KEYS_MAX,
-    retryBaseMs: webhookRetry.baseMs,
-    retryMaxMs: webhookRetry.maxMs,
-    leaseMs: WEBHOOK_LEASE_MS,
-    deliverMs: WEBHOOK_DELIVER_MS,
+    ...webhookTiming,
     deliver: (row) => deliverEvent(delivery, row),
   });
   const resealing = resealSecrets(createWebhookStore(pool), seal).then(

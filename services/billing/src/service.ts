@@ -41,7 +41,7 @@ import { readLedgerState } from './ledger/store.js';
 import { createTransactionStore } from './ledger/transactions-store.js';
 import { watchLedger } from './ledger/watch.js';
 import { startMaintenance } from './maintenance.js';
-import { startAdmissionOutbox, startAlertOutboxes, watchOutboxAges } from './outboxes.js';
+import { startAdmissionOutbox, startAlertOutboxes, watchOutboxAges, type WebhookTiming } from './outboxes.js';
 import { servePlans } from './plans/handlers.js';
 import { createPlanStore } from './plans/store.js';
 import { serveRecords } from './records/handlers.js';
@@ -80,8 +80,8 @@ export interface BillingOptions {
   readonly webhookKeys: OpeningKeys;
   /** Allows webhooks on private and loopback addresses. */
   readonly privateAllowed: boolean;
-  /** Delays between webhook attempts; the defaults of `outboxes.ts` if absent. */
-  readonly webhookRetry?: { readonly baseMs: number; readonly maxMs: number };
+  /** Delays and lease of webhook attempts; the defaults of `outboxes.ts` if absent. */
+  readonly webhookTiming?: WebhookTiming;
   /** Poll interval for due subscriptions; default: that of `renewals.ts`. */
   readonly renewalPollMs?: number;
   readonly replica: string;

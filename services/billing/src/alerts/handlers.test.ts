@@ -26,11 +26,14 @@ import { startWebhookReceiver } from '../../test/webhook-receiver.js';
 import { AUTHOR } from '../../test/ledger-verbs.js';
 import { signWebhook } from '../webhooks/deliver-event.js';
 
-const OPTIONS = { privateAllowed: true, webhookRetry: { baseMs: 20, maxMs: 200 } };
+const OPTIONS = {
+  privateAllowed: true,
+  webhookTiming: { retryBaseMs: 20, retryMaxMs: 200, leaseMs: 10_000, deliverMs: 5_000 },
+};
 const SECRET = 'whsec_first';
 /**
- * Longer than the lease of 30 s. A delivery whose worker loses the database before it records the
- * result is repeated after the lease.
+ * Longer than the leases of both outboxes. A delivery whose worker loses the database before it
+ * records the result is repeated after the lease.
  */
 const AFTER_LEASE_MS = 45_000;
 
