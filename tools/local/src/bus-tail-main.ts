@@ -18,9 +18,8 @@ const messages = MESSAGES.filter(({ name }) => names.includes(name));
 
 const unknown = names.filter((name) => !messages.some((message) => message.name === name));
 if (unknown.length > 0) {
-  console.error(
-    `unknown message: ${unknown.join(', ')}; known messages: ${MESSAGES.map(({ name }) => name).join(', ')}`,
-  );
+  const known = MESSAGES.map(({ name }) => name).join(', ');
+  console.error(`unknown message: ${unknown.join(', ')}; known messages: ${known}`);
   process.exit(1);
 }
 const { state, running } = readRunning(values.state);

@@ -92,9 +92,8 @@ export class Listener {
     const server = this.#server;
     this.#server = undefined;
     if (server === undefined) return;
-    await new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
+    const closed = once(server.close(), 'close');
+    server.closeAllConnections();
+    await closed;
   }
 }

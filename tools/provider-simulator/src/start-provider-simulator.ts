@@ -71,14 +71,12 @@ export async function startProviderSimulator(options: ProviderSimulatorOptions =
       if (model === undefined) state.semaphores.clear();
     },
     calls: (filter = {}) => state.log?.list(filter) ?? [],
-    release: (name, times = 1) => {
+    release(name, times = 1) {
       for (let n = 0; n < times; n += 1) state.semaphores.release(name);
     },
     closeListener: (name) => listeners[name].close(),
     reopenListener: (name) => listeners[name].open(),
     scriptsQueued: () => state.scripts.size,
-    close: async () => {
-      await Promise.all([a.close(), b.close()]);
-    },
+    close: async () => void (await Promise.all([a.close(), b.close()])),
   };
 }

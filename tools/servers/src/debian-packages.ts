@@ -27,12 +27,9 @@ export async function findDebianProgram(
   const none = (reason: string): ProgramSearch => ({ programs: [], reasons: [reason] });
   for (const tool of [APT_GET, DPKG_DEB])
     if (!existsSync(tool)) return none(`packages cannot be fetched: this system has no ${tool}`);
-  const place = join(cacheDirectory, `${await systemName()}-${process.arch}`, kind.name);
-  const examine = async (root: string): ReturnType<typeof examineProgram> => {
-    const libraries = await libraryDirectories(root);
-    const env: Record<string, string> = libraries.length > 0 ? { LD_LIBRARY_PATH: libraries.join(':') } : {};
-    return examineProgram(kind, join(root, path), env);
-  };
+  const place = await packageDirectory(cacheDirectory, kind.name);
+  const examine = async (root: string): ReturnType<typeof examineProgram> =>
+    examineProgram(kind, join(root, path), await libraryPath(root));
   if (!existsSync(place)) {
     const names = packages.join(', ');
     const source = `Debian packages ${names}`;
@@ -53,20 +50,21 @@ export async function findDebianProgram(
   return { programs: [{ ...program, resolver: 'project', source }], reasons: [] };
 }
 
-async function libraryDirectories(root: string): Promise<string[]> {
+/** Returns the variable with which programs in `root` find its libraries; nothing without them. */
+export async function libraryPath(root: string): Promise<Record<string, string>> {
   const found: string[] = [];
   for (const base of ['usr/lib', 'lib']) {
     const names = await readdir(join(root, base)).catch(() => []);
     for (const name of names.filter((entry) => entry.includes('-linux-'))) found.push(join(root, base, name));
   }
-  return found;
+  return found.length > 0 ? { LD_LIBRARY_PATH: found.join(':') } : {};
 }
 
-/** Returns for example debian-12. Programs of one release are not used on another. */
-async function systemName(): Promise<string> {
+/** Contains the system, such as debian-12-x64: programs of one release are not used on another. */
+export async function packageDirectory(cacheDirectory: string, name: string): Promise<string> {
   const text = await readFile('/etc/os-release', 'utf8').catch(() => '');
-  const value = (name: string): string => new RegExp(`^${name}="?([\\w.-]+)"?$`, 'm').exec(text)?.[1] ?? 'unknown';
-  return `${value('ID')}-${value('VERSION_ID')}`;
+  const value = (key: string): string => new RegExp(`^${key}="?([\\w.-]+)"?$`, 'm').exec(text)?.[1] ?? 'unknown';
+  return join(cacheDirectory, `${value('ID')}-${value('VERSION_ID')}-${process.arch}`, name);
 }
 
 /**

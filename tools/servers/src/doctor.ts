@@ -14,23 +14,16 @@ const [servers, disk] = await Promise.all([inspectServers(), statfs(checkout)]);
 const freeBytes = disk.bavail * disk.bsize;
 const rows = [
   ['', 'version', 'source'],
-  ...servers.map(({ name, resolver, version, source }) => [
-    name,
-    version,
-    resolver ? `${resolver}: ${source}` : 'not found',
-  ]),
+  ...servers.map((one) => [one.name, one.version, one.resolver ? `${one.resolver}: ${one.source}` : 'not found']),
   ['node', process.version.slice(1), process.execPath],
   ['npm', /^npm\/(\S+)/.exec(process.env['npm_config_user_agent'] ?? '')?.[1] ?? 'unknown', ''],
   ['disk', `${(freeBytes / GIBIBYTE).toFixed(1)} GiB free`, checkout],
 ];
 const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-for (const row of rows)
-  console.log(
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+for (const row of rows) {
+  const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+  console.log(cells.join('  ').trimEnd());
+}
 for (const { problem } of servers) if (problem !== undefined) console.log(`\n${problem}`);
 if (freeBytes < FREE_MIN_BYTES) console.log(`\nless than ${FREE_MIN_BYTES / GIBIBYTE} GiB of disk space is free`);
 const isReady = servers.every(({ problem }) => problem === undefined) && freeBytes >= FREE_MIN_BYTES;

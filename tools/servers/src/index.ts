@@ -1,5 +1,5 @@
 export { freePort } from '@gateway/service-kit/free-port';
-export { fetchDebianPackages } from './debian-packages.js';
+export { fetchDebianPackages, libraryPath, packageDirectory } from './debian-packages.js';
 export { conninfo } from './postgres-data.js';
 export { askSentinel } from './redis-kind.js';
 export type { PostgresFollows, RestartOptions, Resolver, RunningServer, ServerName, ServersOptions } from './server.js';

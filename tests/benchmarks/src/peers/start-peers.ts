@@ -1,10 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeSecret, DEFAULT_KEY_PREFIX } from '@gateway/contracts/ids';
-import { fetchDebianPackages, freePort } from '@gateway/servers';
+import { fetchDebianPackages, freePort, libraryPath, packageDirectory } from '@gateway/servers';
 import { until } from '@gateway/testkit';
 import { type BenchContext, DIRECTORIES, messageOf } from '../context.js';
 import { PROVIDER_MODELS, type Peer, type PeerId } from '../edge/scenarios.js';
@@ -106,16 +106,12 @@ async function startLitellm(start: Start): Promise<Peer> {
   const config = `${start.directory}/litellm.yaml`;
   writeFileSync(config, renderLitellmConfig(urlOf(start)));
   const options = ['--config', config, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'];
+  // Without the last variable, it downloads the list of prices.
+  const mode = { LITELLM_MODE: 'PRODUCTION', LITELLM_LOG: 'ERROR', LITELLM_LOCAL_MODEL_COST_MAP: 'True' };
   const program = {
     command: `${place}/bin/python`,
     args: ['-c', 'from litellm import run_server; run_server()', ...options, '--telemetry', 'False'],
-    // Without the last variable, it downloads the list of prices.
-    env: {
-      HOME: start.directory,
-      LITELLM_MODE: 'PRODUCTION',
-      LITELLM_LOG: 'ERROR',
-      LITELLM_LOCAL_MODEL_COST_MAP: 'True',
-    },
+    env: { HOME: start.directory, ...mode },
   };
   const peer = { id: 'litellm', title: 'LiteLLM proxy, one worker', version, port };
   const started = await startProxy(start, peer, program, LITELLM_READY_MS);
@@ -198,12 +194,7 @@ http {
 async function findNginx(log: (line: string) => void): Promise<{ path: string; env: Record<string, string> }> {
   const path = '/usr/sbin/nginx';
   if (existsSync(path)) return { path, env: {} };
-  // Programs of one release are not used on another.
-  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
-  const value = (name: string): string => new RegExp(`^${name}="?([\\w.-]+)"?$`, 'm').exec(release)?.[1] ?? 'unknown';
-  const place = `${DIRECTORIES.debian}/${value('ID')}-${value('VERSION_ID')}-${process.arch}/nginx`;
+  const place = await packageDirectory(DIRECTORIES.debian, 'nginx');
   if (!existsSync(place)) await fetchDebianPackages(['nginx'], place, log, () => Promise.resolve(null));
-  const libraries = existsSync(`${place}/usr/lib`) ? readdirSync(`${place}/usr/lib`) : [];
-  const paths = libraries.filter((name) => name.includes('-linux-')).map((name) => `${place}/usr/lib/${name}`);
-  return { path: `${place}${path}`, env: paths.length === 0 ? {} : { LD_LIBRARY_PATH: paths.join(':') } };
+  return { path: `${place}${path}`, env: await libraryPath(place) };
 }

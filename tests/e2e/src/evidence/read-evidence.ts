@@ -74,11 +74,7 @@ export async function readRecords(
   return records;
 }
 
-interface TransactionRow {
-  readonly id: string;
-  readonly kind: string;
-  readonly account: string;
-  readonly requestId: string | null;
+interface TransactionRow extends Omit<LedgerTransaction, 'entries'> {
   readonly ledgerAccounts: readonly string[];
   readonly amountsUsd: readonly string[];
 }

@@ -83,14 +83,7 @@ export const unauthenticated = defineScenario({
       }).flat();
       const bounds = { seconds: (minutes * 60) / turns.length, connectionsMax: CONNECTIONS_MAX };
       const seen = await attackInTurn(system, turns, bounds, log);
-      const valid = {
-        head: ['Valid requests', 'sent', 'failed', 'slowest s'],
-        rows: countValid(seen).map((one) => [
-          one.kind,
-          ...[one.sent, one.failed].map(thousands),
-          seconds(one.slowestMs),
-        ]),
-      };
+      const valid = { head: ['Valid requests', 'sent', 'failed', 'slowest s'], rows: countValid(seen) };
       const memory = {
         head: ['Process', 'resident memory at the end / after the start'],
         rows: measureMemory(seen).map(({ replica, warm, last }) => [replica, (last / warm).toFixed(2)]),
@@ -102,7 +95,7 @@ export const unauthenticated = defineScenario({
 function countValid({ attacks }: AttacksSeen) {
   return VALID_KINDS.map((kind) => {
     const counts = attacks.map(({ valid }) => valid[kind]);
-    const slowestMs = Math.max(...counts.map((count) => count.slowestMs));
-    return { kind, sent: sumOf(counts.map(({ sent }) => sent)), failed: sumOf(counts.map(wrongOf)), slowestMs };
+    const totals = [counts.map(({ sent }) => sent), counts.map(wrongOf)].map((of) => thousands(sumOf(of)));
+    return [kind, ...totals, seconds(Math.max(...counts.map(({ slowestMs }) => slowestMs)))];
   });
 }

@@ -73,7 +73,8 @@ export async function seedDemo(
   const password = (isEmpty ? null : stored.password) ?? randomBytes(DEMO_PASSWORD_BYTES).toString('base64url');
   save({ apiKey: null, password, providerUrls: null });
   await operator('POST', '/apply', { objects: catalogObjects(system) });
-  if (isEmpty || !(await canSignIn(system, password))) await signUp(system, password);
+  const canSignIn = !isEmpty && (await sendToPages(system, '/sign-in', { email: DEMO_EMAIL, password })).ok;
+  if (!canSignIn) await signUp(system, password);
   const apiKey = await fundAccount(operator);
   const state = { apiKey, password, providerUrls: system.providerUrls };
   save(state);
@@ -145,10 +146,6 @@ function demoSources({ providerUrls }: Pick<DemoSystem, 'providerUrls'>) {
       spec: demoSource(model, listener, providerUrls[listener] ?? ''),
     })),
   );
-}
-
-async function canSignIn(system: DemoSystem, password: string): Promise<boolean> {
-  return (await sendToPages(system, '/sign-in', { email: DEMO_EMAIL, password })).ok;
 }
 
 /** Signs the demo user up like any user and opens the link in the email. */
