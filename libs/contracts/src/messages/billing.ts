@@ -114,10 +114,10 @@ export const billingUnchanged = request({
   }),
 });
 
-/** Returns whether an account has funds and how many keys it may have, for the key rules. */
+/** Returns the wallet, plan and key limits of an account, for keys and unconfirmed sign-ups. */
 export const billingFunding = request({
   name: 'billing.funding',
-  sentBy: ['accounts', 'dashboard'],
+  sentBy: ['accounts'],
   servedBy: ['billing'],
   timeoutMs: 2_000,
   body: z.object({ account: objectId }),
