@@ -4,7 +4,7 @@ const MEMORY = '/dev/shm';
 const PREFIX = 'gateway-tests-';
 /** Age after which files of killed runs are removed. Other containers reuse process IDs. */
 const LEFT_OVER_MS = 3_600_000;
-/** The shared servers, those of three suites and the end-to-end system use less than a quarter. */
+/** Minimum free space. Shared servers, three suites and the end-to-end system use under 1 GiB. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3;
 
 /**

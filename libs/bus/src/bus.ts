@@ -305,8 +305,8 @@ export interface Bus {
     options?: { readonly headersOnly?: boolean },
   ): Promise<StoredDelivery[]>;
   /**
-   * Writes the differences, removes entries that no longer exist, and writes the head last. Creates
-   * the bucket if it does not exist.
+   * Makes the bucket's entries equal to these and writes the head last. Creates a missing bucket.
+   * Rejects with `conflict` if the head is newer or another process wrote it meanwhile.
    */
   publishBucket(bucket: string, entries: ReadonlyMap<string, string>, revision: number): Promise<void>;
   /** Null: the bucket or its head does not exist. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { batchAnswer, holdFields, pricedVersion, releaseEntry, tokenUsage, usageEvent } from './messages/index.js';
 import { admissionBatch, usageEvents } from './messages/index.js';
 
-/** Forms with their own functions in the generated file, which other forms call. */
+/** Schemas with their own pack and unpack functions. A schema follows those that it contains. */
 const NAMED: readonly (readonly [name: string, schema: z.ZodType])[] = [
   ['TokenUsage', tokenUsage],
   ['PricedVersion', pricedVersion],

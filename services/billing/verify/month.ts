@@ -30,7 +30,7 @@ export function between(random: SeededRandom, from: number, to: number): number 
   return from + random.below(to - from + 1);
 }
 
-/** Returns a time in the month or the days around it, including its first and last millisecond. */
+/** Returns a time in the month, sometimes exactly at its bounds or up to a day outside. */
 function momentOf(random: SeededRandom): number {
   if (random.chance(0.02)) return random.pick([MONTH_BEGINS - 1, MONTH_BEGINS, MONTH_ENDS - 1, MONTH_ENDS]);
   const day = between(random, 1, DAY);

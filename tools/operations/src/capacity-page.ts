@@ -233,7 +233,7 @@ function link({ page, section }: { readonly page: string; readonly section: stri
   return `${page.replace(/^docs\//, '')}#${section.toLowerCase().replaceAll(' ', '-')}`;
 }
 
-/** Renders a table with padded columns, as the formatter writes it. */
+/** Returns a Markdown table with padded columns, as oxfmt formats it. */
 function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => [...(row[column] ?? '')].length)));
   const line = (cells: readonly string[]): string =>

@@ -98,8 +98,8 @@ export const catalogSource = z.object({
   paths: z.partialRecord(endpoint, z.string()),
   auth: sourceAuth,
   /**
-   * Sealed for this source's ID. Null: the source uses its provider's credential, one from its
-   * environment, or none.
+   * Sealed for this source's ID. Null: the source uses its provider's credential, one from the
+   * edge's environment, or none.
    */
   sealedCredential: z.string().nullable(),
   headers: z.record(z.string(), z.string()),

@@ -95,7 +95,7 @@ export const modelSpec = z.object({
   kind: z.enum(['chat', 'embedding']),
   contextLength: z.int().min(1).max(100_000_000).nullish(),
   maxOutputTokens: z.int().min(1).max(100_000_000).nullish(),
-  /** Bytes of prompt text per token, for the input bound of the worst case. */
+  /** Bytes of text per token, for the input bound of the worst case and for estimates of usage. */
   bytesPerToken: z.number().min(0.25).max(16).default(3),
   /** Absent: unchanged. Null: unpriced from now on. */
   prices: pricesSpec.nullish(),

@@ -16,7 +16,7 @@ export function profileOf(source: Pick<Source, 'profile'>, format: Provider['for
   return named ?? (format === 'anthropic' ? ANTHROPIC_COMPATIBLE : OPENAI_COMPATIBLE);
 }
 
-/** Refuses a profile and parameters that a source cannot have. Null: permitted. */
+/** Refuses an unknown profile, an unknown parameter, or a missing needed one. Null: permitted. */
 export function checkProfile({
   profile: id,
   parameters,

@@ -4,8 +4,8 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { REQUEST_ID_HEADER } from './refusals.js';
 
 /**
- * Creates an Express application without default headers that takes paths literally. Each request
- * has an ID, in `response.locals.requestId` and in a response header.
+ * Creates an Express application without default headers. Paths must match in case and trailing
+ * slash. Each request has an ID, in `response.locals.requestId` and in a response header.
  */
 export function createStrictApp(clock: Clock): Express {
   const app = express();

@@ -34,7 +34,7 @@ export function costOfClass(costs: ResolvedFigures, name: ExtraClass): ResolvedC
   return costs[name] ?? costs.standard;
 }
 
-/** Kinds of tokens: name, price field, and price field of the text tokens that they default to. */
+/** Kinds of tokens: name, price field, and the input or output price field to compare it with. */
 export const TOKEN_KINDS = [
   ['input', 'inputPerMillion', 'inputPerMillion'],
   ['cached input', 'cachedInputPerMillion', 'inputPerMillion'],

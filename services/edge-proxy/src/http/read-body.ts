@@ -206,9 +206,9 @@ export class CountedBody implements RequestBody {
   }
 
   /**
-   * Counts the body as this many bytes of memory, if that is more than before. Returns false if
-   * they do not fit the pool or exceed the account's part.
-   * @param isWhole whether the body is complete with these bytes, and so no longer arriving
+   * Counts the body as this many bytes of memory, if that is more than before. Returns false and
+   * counts nothing if they do not fit the pool or, while the body arrives, the account's part.
+   * @param isWhole whether these bytes complete the body, so that the part does not limit them
    */
   growTo(bytes: number, isWhole: boolean): boolean {
     const more = bytes - this.#held;

@@ -141,7 +141,7 @@ function tokenPricing(prices: ResolvedPrices): TokenPricing {
   };
 }
 
-/** Returns the endpoints of enabled sources that are enabled on this deployment. */
+/** Returns the enabled sources' endpoints of the model's kind that this edge serves, sorted. */
 function findEndpoints(
   catalog: Pick<Catalog, 'sourcesOf'>,
   model: CatalogModel,

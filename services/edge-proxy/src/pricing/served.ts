@@ -33,10 +33,10 @@ export interface SentCall {
 const PLAIN: BilledExtras = { served: STANDARD, unpriced: [] };
 
 /**
- * Computes the billed class and units (docs/behaviour.md#classes-and-units): the reported ones,
- * else the requested ones. A class without a price is billed as standard. A unit without a price is
- * recorded, but costs nothing. A source that accepts everything is billed as standard, and all
- * other served features are listed in `unpriced`.
+ * Computes the billed class and units (docs/behaviour.md#classes-and-units). Class: the reported,
+ * else the requested one; standard if it has no price. Units: the reported uses, and one use of
+ * each requested tool that no response counts; without a price they cost nothing. A source that
+ * accepts everything: standard, no units. `unpriced` lists each feature that is not charged for.
  */
 export function computeBilledExtras(
   rules: PricingRules | undefined,
@@ -67,8 +67,8 @@ export function computeBilledExtras(
 }
 
 /**
- * Counts the uses of each unit. Tools of several units may be counted at one path. Their uses count
- * for the most expensive requested unit, else for the unit of the first rule.
+ * Counts the uses of each unit. Uses at one path count for the most expensive requested unit of its
+ * rules, else (not if `isUnnamed`) for the most expensive unit of the first rule.
  */
 function countUsedUnits(
   { tools }: PricingRules,
