@@ -32,14 +32,16 @@ const world = duringTests(() => startBillingWorld({ own: true }));
 let edge: Bus;
 let admission: Bus;
 let dashboard: Bus;
+let accountsBus: Bus;
 const snapshots: BalanceSnapshot[] = [];
 const applied: ReceivedOf<typeof admissionApply>[] = [];
 
 beforeAll(async () => {
-  [edge, admission, dashboard] = await Promise.all([
+  [edge, admission, dashboard, accountsBus] = await Promise.all([
     world.connect('edge-proxy'),
     world.connect('admission'),
     world.connect('dashboard'),
+    world.connect('accounts'),
   ]);
   admission.subscribe(billingBalanceSnapshots, ({ accounts }) => void snapshots.push(...accounts));
   admission.serve(admissionApply, async (body) => {
@@ -197,7 +199,7 @@ describe('billing.load', () => {
       allotments: [{ model: 'acme/one', limit: 3 }],
     });
     expect(snapshot.rows.map(({ name }) => name).sort()).toEqual([names[0], names[2], names[4], 'wallet'].sort());
-    expect(await dashboard.request(billingFunding, { account })).toEqual({
+    expect(await accountsBus.request(billingFunding, { account })).toEqual({
       walletNanoUsd: null,
       planActive: true,
       activeKeysMax: 5,
@@ -352,7 +354,7 @@ test('limits of an account replace the defaults until they are removed', async (
     terms: { value: { requestsPerMinute: 7, concurrency: 3 }, version: 1 },
   });
   expect((await load(account)).snapshot.terms).toMatchObject({ value: { requestsPerMinute: 7 }, version: 1 });
-  expect(await dashboard.request(billingFunding, { account })).toMatchObject({ activeKeysMax: 9 });
+  expect(await accountsBus.request(billingFunding, { account })).toMatchObject({ activeKeysMax: 9 });
   await put({});
   expect((await load(account)).snapshot.terms).toMatchObject({ value: { requestsPerMinute: 60 }, version: 2 });
 });

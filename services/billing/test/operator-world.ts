@@ -40,16 +40,18 @@ export class OperatorWorld {
     readonly edge: Bus,
     readonly admission: Bus,
     readonly dashboard: Bus,
+    readonly accounts: Bus,
   ) {}
 
   static async start(): Promise<OperatorWorld> {
     const billing = await startBillingWorld();
-    const [edge, admission, dashboard] = await Promise.all([
+    const [edge, admission, dashboard, accounts] = await Promise.all([
       billing.connect('edge-proxy'),
       billing.connect('admission'),
       billing.connect('dashboard'),
+      billing.connect('accounts'),
     ]);
-    const world = new OperatorWorld(billing, edge, admission, dashboard);
+    const world = new OperatorWorld(billing, edge, admission, dashboard, accounts);
     admission.serve(admissionApply, async ({ snapshots }) => {
       if (!world.admissionAnswers) throw new Error('this test lets admission fail');
       for (const { account, terms } of snapshots?.accounts ?? []) {

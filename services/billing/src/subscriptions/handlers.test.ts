@@ -37,7 +37,7 @@ describe('a subscription', () => {
     });
     expect(await world.terms(account)).toEqual(world.lastPublished(account));
     expect(await world.getPeriod(account)).toEqual({ subscription });
-    expect(await world.dashboard.request(billingFunding, { account })).toMatchObject({
+    expect(await world.accounts.request(billingFunding, { account })).toMatchObject({
       planActive: true,
       activeKeysMax: 8,
     });
@@ -130,7 +130,7 @@ describe('a subscription', () => {
   test('is published before it begins, and can be ended before', async () => {
     const [account, plan] = [world.fresh('account'), world.fresh('plan')];
     await world.putPlan(plan);
-    const funding = () => world.dashboard.request(billingFunding, { account });
+    const funding = () => world.accounts.request(billingFunding, { account });
     expect(await funding()).toMatchObject({ planActive: false, inLedger: false });
     await world.putPeriod(account, plan, world.now + HOUR, world.now + 2 * HOUR);
     expect(await funding()).toMatchObject({ planActive: false, inLedger: true });
