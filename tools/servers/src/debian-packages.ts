@@ -50,7 +50,7 @@ export async function findDebianProgram(
   return { programs: [{ ...program, resolver: 'project', source }], reasons: [] };
 }
 
-/** Returns the variable with which programs in `root` find its libraries; nothing without them. */
+/** Returns LD_LIBRARY_PATH with the libraries below `root`; an empty object if there are none. */
 export async function libraryPath(root: string): Promise<Record<string, string>> {
   const found: string[] = [];
   for (const base of ['usr/lib', 'lib']) {
@@ -60,7 +60,7 @@ export async function libraryPath(root: string): Promise<Record<string, string>>
   return found.length > 0 ? { LD_LIBRARY_PATH: found.join(':') } : {};
 }
 
-/** Contains the system, such as debian-12-x64: programs of one release are not used on another. */
+/** Returns for example CACHE/debian-12-x64/nginx: a release does not use another one's programs. */
 export async function packageDirectory(cacheDirectory: string, name: string): Promise<string> {
   const text = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const value = (key: string): string => new RegExp(`^${key}="?([\\w.-]+)"?$`, 'm').exec(text)?.[1] ?? 'unknown';

@@ -114,7 +114,7 @@ export const billingUnchanged = request({
   }),
 });
 
-/** Returns the wallet, plan and key limits of an account, for keys and unconfirmed sign-ups. */
+/** Returns the wallet, plan and key limits of an account, for keys and unverified sign-ups. */
 export const billingFunding = request({
   name: 'billing.funding',
   sentBy: ['accounts'],

@@ -47,9 +47,9 @@ export const auditEntryView = z.object({
   before: z.record(z.string(), z.unknown()).nullable(),
   after: z.record(z.string(), z.unknown()).nullable(),
   /**
-   * Where the request came from. `client`: an IPv4 address, the /64 of an IPv6 address, or `other`
-   * if attempts of many were counted together. `agent`: the user agent; null if there is none. Both
-   * are null after they were erased. The origin is null if a service acted without a request.
+   * `client`: an IPv4 address, the /64 of an IPv6 address, or `other` for refused attempts above a
+   * minute's bound, counted together. `agent`: the user agent; null if there is none. Both are null
+   * after they were erased. The origin is null if a service acted without a request.
    */
   origin: z.object({ client: z.string().nullable(), agent: z.string().nullable(), requestId: z.string() }).nullable(),
 });

@@ -26,6 +26,7 @@ import { startWebhookReceiver } from '../../test/webhook-receiver.js';
 import { AUTHOR } from '../../test/ledger-verbs.js';
 import { signWebhook } from '../webhooks/deliver-event.js';
 
+/** No receiver here hangs, so the timeout of a delivery may be shorter than the sender's. */
 const OPTIONS = {
   privateAllowed: true,
   webhookTiming: { retryBaseMs: 20, retryMaxMs: 200, leaseMs: 10_000, deliverMs: 5_000 },

@@ -34,7 +34,7 @@ export function costOfClass(costs: ResolvedFigures, name: ExtraClass): ResolvedC
   return costs[name] ?? costs.standard;
 }
 
-/** Kinds of tokens: name, price field, and the input or output price field to compare it with. */
+/** Kinds of tokens: name, price field, and the input or output field that ratios refer to. */
 export const TOKEN_KINDS = [
   ['input', 'inputPerMillion', 'inputPerMillion'],
   ['cached input', 'cachedInputPerMillion', 'inputPerMillion'],

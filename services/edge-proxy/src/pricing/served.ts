@@ -36,7 +36,7 @@ const PLAIN: BilledExtras = { served: STANDARD, unpriced: [] };
  * Computes the billed class and units (docs/behaviour.md#classes-and-units). Class: the reported,
  * else the requested one; standard if it has no price. Units: the reported uses, and one use of
  * each requested tool that no response counts; without a price they cost nothing. A source that
- * accepts everything: standard, no units. `unpriced` lists each feature that is not charged for.
+ * accepts everything: standard, no units. For `unpriced` see {@link BilledExtras}.
  */
 export function computeBilledExtras(
   rules: PricingRules | undefined,
